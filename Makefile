@@ -1,0 +1,48 @@
+# Everything runs in .venv, which the first target that needs it creates.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+# At these matrix sizes BLAS threads only fight with each other and with the test workers.
+export OMP_NUM_THREADS ?= 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench-core bench-hmc clean
+
+help:  ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Quell needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.peers: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
+	@touch $@
+
+demo: $(VENV)/.dev  ## fit the surrogate and the mixture to a 2-D target; writes demo/banana.png
+	$(BIN)/python examples/surrogate_demo.py --out demo
+
+test: $(VENV)/.dev  ## the whole test suite
+	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(VENV)/.dev  ## formatting, lint rules and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: $(VENV)/.dev  ## rewrite the sources in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench-core: $(VENV)/.peers  ## CPU ms per call of the numerical kernels, beside gpyreg in the same run
+	$(BIN)/python benchmarks/bench_core.py $(ARGS)
+
+bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
+	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)
+
+clean:  ## remove the environment and everything generated
+	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

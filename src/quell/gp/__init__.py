@@ -1,0 +1,24 @@
+"""The surrogate: a Gaussian process over the log joint, with uncertain hyperparameters.
+
+``data`` observations; ``model`` kernel, mean and noise; ``prior`` of the hyperparameters;
+``marginal`` likelihood; ``hyperposterior`` their product; ``hmc`` its sampler; ``train`` the
+fit; ``posterior`` the fitted process; ``pooling`` averages over hyperparameter samples;
+``factor`` the Cholesky factorisation under all of it.
+"""
+
+from quell.gp.data import TrainingData, shape_noise
+from quell.gp.factor import FactorisationError
+from quell.gp.posterior import GaussianProcess
+from quell.gp.prior import HyperparameterPrior
+from quell.gp.train import TrainedGP, refresh, train
+
+__all__ = [
+    "FactorisationError",
+    "GaussianProcess",
+    "HyperparameterPrior",
+    "TrainedGP",
+    "TrainingData",
+    "refresh",
+    "shape_noise",
+    "train",
+]

@@ -1,0 +1,128 @@
+"""The training set of the surrogate: points, values of the log joint, and their noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quell.checks import FloatArray, as_floats, coordinate_names, matrix, raise_at
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingData:
+    """Observations y_n = f(x_n) + noise of variance s_n² (paper, Eq. 4).
+
+    ``x`` (N, D) are points of inference space, ``y`` (N,) values of the log joint there and
+    ``variance`` (N,) the reported noise variances: 0 for an exact value, nan where the size of
+    the noise is not known (one common size is then fitted as a hyperparameter).
+
+    >>> TrainingData.from_arrays([[0.0], [1.0]], [-1.0, -2.0], noise_sd=0.5).variance
+    array([0.25, 0.25])
+    """
+
+    x: FloatArray
+    y: FloatArray
+    variance: FloatArray
+
+    @classmethod
+    def from_arrays(
+        cls,
+        x: ArrayLike,
+        y: ArrayLike,
+        noise_sd: ArrayLike = 0.0,
+        *,
+        names: Sequence[str] | None = None,
+    ) -> Self:
+        """Check and store observations; ``noise_sd`` is a scalar or one SD per point.
+
+        An SD of 0 means exact, nan means unknown. ``names`` are the coordinates' names, for
+        error messages.
+        """
+        x = matrix("x", x)
+        x = matrix("x", x, names=coordinate_names(names, x.shape[1]))
+        y = as_floats("y", y)
+        if y.shape != (len(x),):
+            raise ValueError(
+                f"y must have shape ({len(x)},), one value per row of x, got {y.shape}"
+            )
+        if not np.isfinite(y).all():
+            raise_at("y", y, ~np.isfinite(y), "must be finite (leave failed evaluations out)")
+        return cls(x, y, as_noise_variance(noise_sd, len(x)))
+
+    @property
+    def size(self) -> int:
+        """Number of observations N."""
+        return len(self.x)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates D."""
+        return self.x.shape[1]
+
+    @property
+    def has_unknown_noise(self) -> bool:
+        """Whether the noise of any observation has to be fitted."""
+        return bool(np.isnan(self.variance).any())
+
+    def subset(self, rows: ArrayLike) -> Self:
+        """The observations selected by an index or a mask."""
+        rows = np.asarray(rows)
+        return type(self)(self.x[rows], self.y[rows], self.variance[rows])
+
+    def append(self, other: "TrainingData") -> Self:
+        """This training set followed by another."""
+        return type(self)(
+            np.concatenate([self.x, other.x]),
+            np.concatenate([self.y, other.y]),
+            np.concatenate([self.variance, other.variance]),
+        )
+
+
+def as_noise_variance(noise_sd: ArrayLike, size: int) -> FloatArray:
+    """Check noise SDs (scalar or one per point; nan = unknown) and square them."""
+    sd = as_floats("noise_sd", noise_sd)
+    if sd.ndim == 0:
+        sd = np.full(size, float(sd))
+    if sd.shape != (size,):
+        raise ValueError(f"noise_sd must be a number or have shape ({size},), got {sd.shape}")
+    bad = (sd < 0) | np.isinf(sd)
+    if bad.any():
+        raise_at("noise_sd", sd, bad, "must be non-negative and finite (nan = unknown)")
+    return sd**2
+
+
+#: Noise shaping: SD added per unit of log density below the threshold, and the largest allowed
+#: ratio between the variances.
+SHAPING_SLOPE = 0.05
+SHAPING_MAX_RATIO = 1e10
+
+
+def shape_noise(
+    data: TrainingData, *, threshold: float | None = None, slope: float = SHAPING_SLOPE
+) -> TrainingData:
+    """Give low-density observations extra noise, so that they bend the surrogate less.
+
+    A value more than ``threshold`` (default 10 D) below the best one is known to be low and
+    needs no precise fit: s_n² <- s_n² + (slope · max(0, max y - y_n - threshold))², at most
+    10¹⁰ times the smallest variance in the set (a zero variance counts as the noise floor
+    10⁻⁵). Values whose noise is unknown are left unknown.
+
+    >>> data = TrainingData.from_arrays([[0.0], [1.0]], [0.0, -110.0], noise_sd=1.0)
+    >>> shape_noise(data).variance   # 1 + (0.05 · (110 - 10))²
+    array([ 1., 26.])
+    """
+    threshold = 10.0 * data.dimension if threshold is None else threshold
+    if not threshold >= 0:
+        raise ValueError(f"threshold must be non-negative, got {threshold}")
+    if not slope >= 0:
+        raise ValueError(f"slope must be non-negative, got {slope}")
+    extra = (slope * np.maximum(0.0, data.y.max() - data.y - threshold)) ** 2
+    smallest = np.nanmin(np.append(data.variance, np.inf))
+    cap = SHAPING_MAX_RATIO * max(float(smallest), NOISE_VARIANCE_FLOOR)
+    return TrainingData(data.x, data.y, np.minimum(data.variance + extra, cap))
+
+
+#: Smallest base noise variance σ_min² (paper, section 3).
+NOISE_VARIANCE_FLOOR = 1e-5

@@ -1,0 +1,57 @@
+"""Cholesky factors of training covariances that may be numerically singular."""
+
+import numpy as np
+from scipy.linalg import lapack
+
+from quell.checks import FloatArray
+
+#: Jitter tried in turn when a factorisation fails, relative to the largest diagonal entry.
+JITTER_LADDER = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)
+
+
+class FactorisationError(np.linalg.LinAlgError):
+    """The covariance cannot be factorised even with the largest documented jitter."""
+
+
+def factorise(covariance: FloatArray, out: FloatArray | None = None) -> tuple[FloatArray, float]:
+    """Lower Cholesky factor of a covariance (N, N) and the jitter it took.
+
+    Only the lower triangle is read. The factor is in Fortran order; above its diagonal stands
+    what stood in ``covariance``. It is written to ``out`` where that is given. ``jitter`` is
+    the variance that was added to the diagonal: 0 but for covariances that are singular to
+    working precision, never more than 10⁻⁸ of the largest diagonal entry; beyond that
+    :class:`FactorisationError` is raised.
+    """
+    diagonal = covariance.diagonal()
+    largest = float(diagonal.max())
+    factor = np.empty(covariance.shape, order="F") if out is None else out
+    for relative in JITTER_LADDER:
+        jitter = relative * largest
+        np.copyto(factor, covariance)
+        if jitter:
+            np.fill_diagonal(factor, diagonal + jitter)
+        lower, info = lapack.dpotrf(factor, lower=1, clean=0, overwrite_a=1)
+        if info == 0 and np.isfinite(lower[-1, -1]):
+            return lower, jitter
+    raise FactorisationError(
+        f"the {len(factor)} x {len(factor)} training covariance is not positive definite, even "
+        f"with a jitter of {jitter:.3g} (largest variance {largest:.3g}); are there non-finite "
+        f"values in it, or hyperparameters far out of scale?"
+    )
+
+
+def extend_factor(
+    lower: FloatArray, column: FloatArray, variance: float
+) -> tuple[FloatArray, float] | None:
+    """Bordered Cholesky: what one more point adds to a lower factor (N, N).
+
+    ``column`` (N,) is its covariance with the old points, ``variance`` its own. Returns the
+    new row of the factor (N,) and its diagonal entry, or None where rounding has eaten the new
+    pivot, so that the whole matrix has to be factorised again.
+    """
+    row, _ = lapack.dtrtrs(lower, column, lower=1)
+    remainder = variance - float(row @ row)
+    # The pivot carries a rounding error of some N ulp of the variance.
+    if not remainder > 1e-15 * len(row) * variance:
+        return None
+    return row, float(np.sqrt(remainder))

@@ -1,0 +1,286 @@
+"""Prior of the surrogate's hyperparameters, and smooth unconstrained coordinates for them.
+
+Every hyperparameter is confined to an interval that depends on the training set. Inside it the
+prior is uniform or Student-t with 3 degrees of freedom (paper, Table S1):
+
+    hyperparameter   interval                                       prior
+    log ℓ_i          log w_i + [log 10⁻⁶, log 10]                   t₃(log(√(D/6) L_i), ½ log 10³)
+    log σ_f          log h + [log 10⁻⁶, log 10]                     uniform
+    log σ̄            [½ log 10⁻⁵, log h]                            t₃(½ log 10⁻⁵, ½)
+    m_0              [min y, max y + max(0.1, min(D, range y*))]    uniform
+    x_m,i            [min X_i - w_i/2, max X_i + w_i/2]             uniform
+    log ω_i          log w_i + [log 10⁻⁶, 3]                        uniform
+    log ν            2 log n + [log 10⁻³, log 10³]                  t₃(2 log n, log 10)
+
+with w_i the range of X_i, h the range of y, y* the 80 % highest values, L_i the plausible range
+in inference space, n the user's guess of the noise SD (1 and t-scale log 10 without a guess,
+half of that with one).
+
+**Unconstrained coordinates.** Optimiser and sampler work with u, related to an entry of θ by
+the smooth clamp
+
+    θ(u) = a + τ [log(1 + e^{(u-a)/τ}) - log(1 + e^{(u-b)/τ})],   a < θ < b,
+
+which is the identity (to e^{-distance/τ}) away from the ends of [a, b] and flattens within a
+few τ of them. Unlike a logit of the whole interval it leaves the posterior's shape alone
+wherever the bounds do not matter, so that its mode in u is its mode in θ there.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import expit, gammaln, stdtr, stdtrit
+
+from quell.checks import FloatArray, raise_at, vector
+from quell.gp.data import NOISE_VARIANCE_FLOOR, TrainingData
+from quell.gp.model import Layout
+
+STUDENT_DF = 3.0
+_STUDENT_LOG_CONSTANT = float(
+    gammaln((STUDENT_DF + 1) / 2) - gammaln(STUDENT_DF / 2) - 0.5 * np.log(STUDENT_DF * np.pi)
+)
+#: Share of the best observations that sets data-dependent bounds and starting values.
+HIGH_DENSITY_SHARE = 0.8
+#: Smallest scale considered, relative to the range of the data.
+SMALLEST_SCALE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class HyperparameterPrior:
+    """Bounds, prior densities and starting values of θ for one training set.
+
+    All arrays have the length of θ. ``location`` and ``scale`` are those of the Student-t
+    priors, nan where the prior is uniform; ``plausible_lower`` and ``plausible_upper`` bound
+    the part of the interval where random starting vectors are mostly drawn; ``start`` is a
+    default start; ``softness`` is τ of the smooth clamp.
+
+    >>> data = TrainingData.from_arrays([[0.0], [1.0], [2.0]], [0.0, -0.5, -2.0], noise_sd=0.1)
+    >>> prior = HyperparameterPrior.for_data(data)
+    >>> bool(((prior.lower < prior.start) & (prior.start < prior.upper)).all())
+    True
+    """
+
+    layout: Layout
+    lower: FloatArray
+    upper: FloatArray
+    location: FloatArray
+    scale: FloatArray
+    plausible_lower: FloatArray
+    plausible_upper: FloatArray
+    start: FloatArray
+    softness: FloatArray
+
+    @classmethod
+    def for_data(
+        cls,
+        data: TrainingData,
+        *,
+        plausible_range: ArrayLike = 1.0,
+        noise_guess: float | None = None,
+    ) -> "HyperparameterPrior":
+        """The prior for a training set of at least two points.
+
+        ``plausible_range`` (D,) is L, the width of the plausible box in inference space.
+        ``noise_guess`` is the expected SD of noise whose size is unknown.
+        """
+        if data.size < 2:
+            raise ValueError(f"data must have at least 2 observations, got {data.size}")
+        layout = Layout(data.dimension, data.has_unknown_noise)
+        box = vector("plausible_range", plausible_range, data.dimension)
+        if not (box > 0).all():
+            raise_at("plausible_range", box, ~(box > 0), "must be positive")
+        if noise_guess is not None and not (np.isfinite(noise_guess) and noise_guess > 0):
+            raise ValueError(f"noise_guess must be a positive SD, got {noise_guess}")
+        return cls(layout, **_table(layout, data, box, noise_guess))
+
+    def log_density(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Log prior density inside the bounds (truncation constants dropped) and gradient."""
+        student = ~np.isnan(self.scale)
+        z = (theta[student] - self.location[student]) / self.scale[student]
+        value = (
+            student.sum() * _STUDENT_LOG_CONSTANT
+            - np.log(self.scale[student]).sum()
+            - 0.5 * (STUDENT_DF + 1) * np.log1p(z**2 / STUDENT_DF).sum()
+            - np.log((self.upper - self.lower)[~student]).sum()
+        )
+        gradient = np.zeros(self.layout.size)
+        gradient[student] = -(STUDENT_DF + 1) * z / (STUDENT_DF + z**2) / self.scale[student]
+        return float(value), gradient
+
+    def constrain(self, u: FloatArray) -> FloatArray:
+        """θ(u), strictly inside the bounds; works on (..., size)."""
+        below = np.logaddexp(0.0, (u - self.lower) / self.softness)
+        above = np.logaddexp(0.0, (u - self.upper) / self.softness)
+        # Rounding must not put θ on a bound, from where there is no way back to u.
+        margin = 1e-12 * (self.upper - self.lower)
+        theta = self.lower + self.softness * (below - above)
+        return np.clip(theta, self.lower + margin, self.upper - margin)
+
+    def constrain_derivatives(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """dθ/du, its logarithm, and the derivative of that logarithm in u, each (size,)."""
+        below = (u - self.lower) / self.softness
+        above = (u - self.upper) / self.softness
+        # dθ/du = σ(below) - σ(above), written as a product so that it cannot cancel:
+        # σ(p) - σ(r) = σ(p) σ(-r) (1 - e^{r - p}).
+        log_slope = (
+            -np.logaddexp(0.0, -below) - np.logaddexp(0.0, above) + np.log1p(-np.exp(above - below))
+        )
+        log_slope_slope = (expit(-below) - expit(above)) / self.softness
+        return np.exp(log_slope), log_slope, log_slope_slope
+
+    def unconstrain(self, theta: FloatArray) -> FloatArray:
+        """u(θ), the inverse of :meth:`constrain`; θ outside the bounds is clipped into them."""
+        margin = 1e-9 * (self.upper - self.lower)
+        theta = np.clip(theta, self.lower + margin, self.upper - margin)
+        # With E = e^{(θ-a)/τ} and c = e^{(a-b)/τ}:  e^{(u-a)/τ} = (E - 1) / (1 - E c).
+        from_lower = (theta - self.lower) / self.softness
+        to_upper = (self.upper - theta) / self.softness
+        log_ratio = np.log(-np.expm1(-from_lower)) + from_lower - np.log(-np.expm1(-to_upper))
+        return np.asarray(self.lower + self.softness * log_ratio)
+
+    def draw(self, rng: np.random.Generator, n: int) -> FloatArray:
+        """Random vectors θ (n, size) for a search over the whole prior.
+
+        Student-t entries come from their truncated prior. Uniform ones are spread over the
+        plausible interval, but for a share 1 - ½^(1/size) of them, spread over the rest of the
+        bounds: so half of the vectors are plausible in every entry.
+        """
+        size = self.layout.size
+        uniform = rng.random((n, size))
+        theta = np.empty((n, size))
+        student = ~np.isnan(self.scale)
+
+        def quantile(bound: FloatArray) -> FloatArray:
+            z = (bound[student] - self.location[student]) / self.scale[student]
+            return np.asarray(stdtr(STUDENT_DF, z))
+
+        low, high = quantile(self.lower), quantile(self.upper)
+        z = stdtrit(STUDENT_DF, low + uniform[:, student] * (high - low))
+        theta[:, student] = self.location[student] + self.scale[student] * z
+
+        inside = self.plausible_lower + uniform * (self.plausible_upper - self.plausible_lower)
+        left = self.plausible_lower - self.lower
+        stretch = uniform * (left + self.upper - self.plausible_upper)
+        outside = np.where(
+            stretch < left, self.lower + stretch, self.plausible_upper + stretch - left
+        )
+        is_plausible = rng.random((n, size)) < 0.5 ** (1 / size)
+        theta[:, ~student] = np.where(is_plausible, inside, outside)[:, ~student]
+        return np.clip(theta, self.lower, self.upper)
+
+
+def high_density_rows(y: FloatArray, share: float = HIGH_DENSITY_SHARE) -> np.ndarray:
+    """Indices of the ``share`` of observations with the largest values, best first."""
+    count = max(1, round(share * len(y)))
+    return np.argsort(-y, kind="stable")[:count]
+
+
+def _table(
+    layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None
+) -> dict[str, FloatArray]:
+    """The table of the module's docstring, with starting values, as fields of the class."""
+    x, y, dimension = data.x, data.y, data.dimension
+    # A coordinate or a log joint without any spread says nothing of its scale.
+    x_range = np.ptp(x, axis=0)
+    x_range = np.where(x_range > 0, x_range, plausible_range)
+    y_range = float(np.ptp(y)) or 1.0
+    best = high_density_rows(y)
+    best_range = float(np.ptp(y[best]))
+    x_sd = np.std(x[best], axis=0)
+    x_sd = np.where(x_sd > 0, x_sd, 0.1 * x_range)
+    y_sd = float(np.std(y[best])) or y_range
+    noise_floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR)
+    mean_margin = max(0.1, min(float(dimension), best_range))
+    tiny = np.log(SMALLEST_SCALE)
+
+    fields = {
+        name: np.full(layout.size, np.nan)
+        for name in (
+            "lower", "upper", "location", "scale", "plausible_lower", "plausible_upper",
+            "start", "softness",
+        )
+    }  # fmt: skip
+
+    def put(entry: slice | int, **values: ArrayLike) -> None:
+        for name, value in values.items():
+            fields[name][entry] = value
+
+    put(
+        layout.lengths,
+        lower=np.log(x_range) + tiny,
+        upper=np.log(10 * x_range),
+        location=np.log(np.sqrt(dimension / 6) * plausible_range),
+        scale=0.5 * np.log(1e3),
+        plausible_lower=np.log(x_range) + tiny / 2,
+        plausible_upper=np.log(x_range),
+        start=np.log(x_sd),
+        softness=0.5,
+    )
+    put(
+        layout.output_scale,
+        lower=np.log(y_range) + tiny,
+        upper=np.log(10 * y_range),
+        plausible_lower=np.log(y_range) + tiny / 2,
+        plausible_upper=np.log(y_range),
+        start=np.log(y_sd),
+        softness=0.5,
+    )
+    # The upper bound keeps clear of the floor when all values are nearly the same.
+    noise_upper = max(np.log(y_range), noise_floor + 1.0)
+    put(
+        layout.base_noise,
+        lower=noise_floor,
+        upper=noise_upper,
+        location=noise_floor,
+        scale=0.5,
+        plausible_lower=noise_floor,
+        plausible_upper=np.clip(np.log(y_sd), noise_floor, noise_upper),
+        start=noise_floor + 0.1,
+        softness=0.25,
+    )
+    mean_lower, mean_upper = float(y.min()), float(y.max()) + mean_margin
+    put(
+        layout.mean_max,
+        lower=mean_lower,
+        upper=mean_upper,
+        plausible_lower=np.median(y),
+        plausible_upper=y.max(),
+        start=np.quantile(y, 0.9),
+        softness=0.25 * mean_margin,
+    )
+    put(
+        layout.mean_location,
+        lower=x.min(axis=0) - x_range / 2,
+        upper=x.max(axis=0) + x_range / 2,
+        plausible_lower=x.min(axis=0),
+        plausible_upper=x.max(axis=0),
+        start=np.median(x[best], axis=0),
+        softness=0.1 * x_range,
+    )
+    put(
+        layout.mean_scales,
+        lower=np.log(x_range) + tiny,
+        upper=np.log(x_range) + 3.0,
+        plausible_lower=np.log(x_range) + tiny / 2,
+        plausible_upper=np.log(x_range),
+        start=np.log(x_sd),
+        softness=0.5,
+    )
+    if layout.unknown_noise:
+        centre = 2 * np.log(noise_guess) if noise_guess is not None else 0.0
+        width = np.log(10.0) if noise_guess is None else 0.5 * np.log(10.0)
+        put(
+            layout.unknown_variance,
+            lower=centre + np.log(1e-3),
+            upper=centre + np.log(1e3),
+            location=centre,
+            scale=width,
+            plausible_lower=centre - width,
+            plausible_upper=centre + width,
+            start=centre,
+            softness=0.5,
+        )
+    inset = 1e-6 * (fields["upper"] - fields["lower"])
+    fields["start"] = np.clip(fields["start"], fields["lower"] + inset, fields["upper"] - inset)
+    return fields

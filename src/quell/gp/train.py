@@ -1,0 +1,181 @@
+"""Fitting the surrogate's hyperparameters: mode, curvature, then a short HMC chain.
+
+The mode is found by L-BFGS from remembered vectors (a warm start) and, when the fit is not yet
+trusted or for the first time, also from a default and from the best of a random design: the
+hyperposterior can have several modes, and a chain started in a stale one does not leave it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from quell.checks import FloatArray
+from quell.gp.data import TrainingData
+from quell.gp.hmc import State, first_step, move, sample_chain
+from quell.gp.hyperposterior import Hyperposterior, Laplace, laplace_approximation
+from quell.gp.marginal import MarginalLikelihood
+from quell.gp.posterior import GaussianProcess
+from quell.gp.prior import HyperparameterPrior
+
+#: Random vectors scored by a global search.
+DESIGN_SIZE = 200
+#: Length of the chain: trajectories before the first draw, and per draw.
+BURN_IN, THIN = 15, 3
+_MAX_ITERATIONS = 200
+_RELATIVE_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedGP:
+    """A fitted surrogate and what the next fit can start from.
+
+    ``mode`` (size,) is the best θ found; ``root`` the covariance root of the Laplace
+    approximation there, in unconstrained coordinates; ``step`` the tuned step size of HMC;
+    ``acceptance`` its mean acceptance (nan for a MAP fit); ``evaluations`` the number of
+    evaluations of the marginal likelihood with gradient.
+    """
+
+    gp: GaussianProcess
+    mode: FloatArray
+    root: FloatArray
+    step: float
+    acceptance: float
+    evaluations: int
+
+
+def train(
+    rng: np.random.Generator,
+    data: TrainingData,
+    *,
+    n_samples: int = 8,
+    previous: TrainedGP | None = None,
+    search: bool | None = None,
+    plausible_range: ArrayLike = 1.0,
+    noise_guess: float | None = None,
+    prior: HyperparameterPrior | None = None,
+    burn_in: int = BURN_IN,
+    thin: int = THIN,
+) -> TrainedGP:
+    """Fit the surrogate: ``n_samples`` posterior draws of θ, or its mode if 0.
+
+    ``previous`` is an earlier fit (to fewer or other data) to start from. ``search`` asks for
+    the global search; by default only when there is no previous fit. ``prior`` replaces the
+    default made from ``plausible_range`` and ``noise_guess``.
+
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(20, 2))
+    >>> data = TrainingData.from_arrays(x, -0.5 * (x**2).sum(axis=1))
+    >>> fit = train(rng, data, n_samples=4)
+    >>> fit.gp.n_samples
+    4
+    """
+    if n_samples < 0:
+        raise ValueError(f"n_samples must be 0 (MAP) or positive, got {n_samples}")
+    if prior is None:
+        prior = HyperparameterPrior.for_data(
+            data, plausible_range=plausible_range, noise_guess=noise_guess
+        )
+    target = Hyperposterior(MarginalLikelihood(data), prior)
+    if previous is not None and previous.mode.shape != prior.start.shape:
+        previous = None  # unknown noise came or went: another model
+    mode = find_mode(rng, target, previous, search=previous is None if search is None else search)
+    theta_mode = prior.constrain(mode)
+    laplace = laplace_approximation(target, mode)
+    if n_samples == 0:
+        gp = GaussianProcess.condition(data, theta_mode[None])
+        step = first_step(len(mode)) if previous is None else previous.step
+        return TrainedGP(gp, theta_mode, laplace.root, step, np.nan, target.evaluations)
+    chain = sample_chain(
+        rng,
+        target,
+        State(mode, *target(mode)),
+        laplace.root,
+        n_draws=n_samples,
+        burn_in=burn_in,
+        thin=thin,
+        step=None if previous is None else previous.step,
+    )
+    gp = GaussianProcess.condition(data, prior.constrain(chain.draws))
+    return TrainedGP(gp, theta_mode, laplace.root, chain.step, chain.acceptance, target.evaluations)
+
+
+def refresh(
+    rng: np.random.Generator,
+    fit: TrainedGP,
+    data: TrainingData,
+    *,
+    plausible_range: ArrayLike = 1.0,
+    noise_guess: float | None = None,
+    prior: HyperparameterPrior | None = None,
+) -> TrainedGP:
+    """Follow slightly changed data: every sample makes one HMC trajectory.
+
+    For the steps between two calls of :func:`train`. The samples are particles that track the
+    hyperposterior locally; they do not find a new mode, so call :func:`train` every few points.
+    """
+    if prior is None:
+        prior = HyperparameterPrior.for_data(
+            data, plausible_range=plausible_range, noise_guess=noise_guess
+        )
+    target = Hyperposterior(MarginalLikelihood(data), prior)
+    moved, accepted = [], []
+    for theta in fit.gp.theta:
+        u = prior.unconstrain(theta)
+        state, acceptance = move(rng, target, State(u, *target(u)), fit.root, fit.step)
+        moved.append(prior.constrain(state.u))
+        accepted.append(acceptance)
+    gp = GaussianProcess.condition(data, np.stack(moved), fit.gp.weights)
+    return TrainedGP(gp, fit.mode, fit.root, fit.step, float(np.mean(accepted)), target.evaluations)
+
+
+def find_mode(
+    rng: np.random.Generator,
+    target: Hyperposterior,
+    previous: TrainedGP | None = None,
+    *,
+    search: bool = True,
+) -> FloatArray:
+    """The mode u of the hyperposterior, from the previous fit and/or a global search."""
+    prior = target.prior
+    modes = []
+    if previous is not None:
+        remembered = np.vstack([previous.mode, previous.gp.theta])
+        best = remembered[np.argmax([target.score(theta) for theta in remembered])]
+        modes.append(maximise(target, prior.unconstrain(best), previous.root))
+    if search:
+        design = prior.draw(rng, DESIGN_SIZE)
+        best = design[np.argmax([target.score(theta) for theta in design])]
+        modes.extend(maximise(target, prior.unconstrain(start)) for start in (prior.start, best))
+    if not modes:
+        raise ValueError("without a previous fit the mode needs search=True")
+    return max(modes, key=lambda pair: pair[1])[0]
+
+
+def maximise(
+    target: Hyperposterior, start: FloatArray, root: FloatArray | None = None
+) -> tuple[FloatArray, float]:
+    """A local maximum of the hyperposterior and its value, by L-BFGS from ``start``.
+
+    With ``root``, a covariance root of an earlier Laplace approximation, the search runs in
+    its coordinates, where a quasi-Newton method needs few steps.
+    """
+
+    def loss(z: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = target(start + (z if root is None else root @ z))
+        if not np.isfinite(value):
+            return 1e25, np.zeros_like(z)  # so bad that the line search turns back
+        return -value, -(gradient if root is None else gradient @ root)
+
+    result = minimize(
+        loss,
+        np.zeros_like(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_TOLERANCE, "gtol": 1e-3},
+    )
+    return start + (result.x if root is None else root @ result.x), -float(result.fun)
+
+
+__all__ = ["Laplace", "TrainedGP", "find_mode", "maximise", "refresh", "train"]
