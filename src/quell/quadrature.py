@@ -1,0 +1,293 @@
+"""Bayesian quadrature: the expected log joint G = ∫ q(x) f(x) dx of a surrogate f.
+
+f is a Gaussian process and q a mixture of Gaussians, so G is normal with moments in closed
+form (paper, Eqs. 2 and S8). Per hyperparameter sample, notation of :mod:`quell.gp.model` and
+:mod:`quell.mixture.mixture`:
+
+    τ²_k,i   = σ_k² λ_i² + ℓ_i²
+    z_k,n    = σ_f² Π_i (ℓ_i/τ_k,i) exp(-½ Σ_i (μ_k,i - x_n,i)²/τ²_k,i)         = E_k[κ(·, x_n)]
+    I_k      = z_kᵀ α + m_0 - ½ Σ_i [(μ_k,i - x_m,i)² + σ_k² λ_i²]/ω_i²          = E_k[f̄]
+    P_jk     = the same as z with μ_j for x_n and τ² = (σ_j² + σ_k²) λ² + ℓ²     = E_j E_k[κ]
+    J_jk     = P_jk - z_jᵀ K_y⁻¹ z_k                                             = E_j E_k[C]
+    E[G]     = Σ_k w_k I_k,        V[G] = Σ_jk w_j w_k J_jk
+
+Over samples the mean is averaged, and the variance is the average of V[G] plus the variance
+of E[G] between samples. Gradients are in the order of ``Mixture.to_vector``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quell.checks import FloatArray, matrix
+from quell.gp.model import kernel
+from quell.gp.pooling import between_divisor, between_variance, pooled_mean
+from quell.gp.posterior import GaussianProcess
+from quell.mixture import Mixture
+
+#: Floor of a variance that rounding may have made negative.
+VARIANCE_FLOOR = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True, eq=False)
+class ExpectedLogJoint:
+    """The distribution of G: per component and sample, and in all.
+
+    ``component_means`` (S, K) are I_k, ``component_covariances`` (S, K, K) are J_jk;
+    ``sample_means`` and ``sample_variances`` (S,) the moments of G per hyperparameter sample;
+    ``mean`` and ``variance`` those over all samples, where ``variance`` = ``within`` +
+    ``between``.
+    """
+
+    component_means: FloatArray
+    component_covariances: FloatArray
+    sample_means: FloatArray
+    sample_variances: FloatArray
+    mean: float
+    within: float
+    between: float
+
+    @property
+    def variance(self) -> float:
+        """Total variance of G."""
+        return self.within + self.between
+
+    @property
+    def sd(self) -> float:
+        """Total standard deviation of G."""
+        return float(np.sqrt(self.variance))
+
+
+class Quadrature:
+    """Integrals of one surrogate against mixtures.
+
+    >>> from quell.gp import TrainingData
+    >>> data = TrainingData.from_arrays([[-1.0], [0.0], [1.0]], [-0.5, 0.0, -0.5])
+    >>> gp = GaussianProcess.condition(data, [[0.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
+    >>> q = Mixture([1.0], [[0.0]], [0.5], [1.0])
+    >>> integral = Quadrature(gp).moments(q)
+    >>> round(integral.mean, 3)      # the mean of -x²/2 under N(0, 0.25)
+    -0.125
+    """
+
+    def __init__(self, gp: GaussianProcess) -> None:
+        self.gp = gp
+        self._centre = gp.x.mean(axis=0)  # products of large coordinates would cancel
+        self._training = self._features(gp.x)
+
+    def _features(self, x: FloatArray) -> FloatArray:
+        """(1, x, x²) of points (n, D), centred: log z is linear in them. Shape (n, 2D + 1)."""
+        x = x - self._centre
+        return np.column_stack([np.ones(len(x)), x, x**2])
+
+    # The distribution of G
+
+    def moments(self, mixture: Mixture) -> ExpectedLogJoint:
+        """Mean and variance of G, with all per-component terms."""
+        gp, w = self.gp, mixture.weights
+        overlaps = self._overlaps(mixture, self._training)
+        component_means = overlaps.functional(gp.alpha)[0] + self._mean_function(mixture)
+        covariances = self._prior_covariances(mixture)[0]
+        for s in range(gp.n_samples):
+            half = gp.whiten(s, overlaps.z[s].T)
+            covariances[s] -= half.T @ half
+        diagonal = np.arange(mixture.n_components)
+        covariances[:, diagonal, diagonal] = np.maximum(
+            covariances[:, diagonal, diagonal], VARIANCE_FLOOR
+        )
+        means = component_means @ w
+        variances = np.maximum(np.einsum("j,sjk,k->s", w, covariances, w), VARIANCE_FLOOR)
+        return ExpectedLogJoint(
+            component_means,
+            covariances,
+            means,
+            variances,
+            mean=float(pooled_mean(means, gp.weights)),
+            within=float(pooled_mean(variances, gp.weights)),
+            between=float(between_variance(means, gp.weights)),
+        )
+
+    def mean_and_gradient(self, mixture: Mixture) -> tuple[float, FloatArray]:
+        """E[G] over all samples and its gradient, (K D + K + D + K,)."""
+        overlaps = self._overlaps(mixture, self._training)
+        means, gradient = self._mean_terms(mixture, overlaps)
+        return float(self.gp.weights @ means), gradient.combine(self.gp.weights)
+
+    def lower_bound_and_gradient(self, mixture: Mixture, beta: float) -> tuple[float, FloatArray]:
+        """E[G] - β SD[G], the pessimistic value of G, and its gradient.
+
+        >>> from quell.gp import TrainingData
+        >>> data = TrainingData.from_arrays([[-1.0], [1.0]], [-0.5, -0.5])
+        >>> gp = GaussianProcess.condition(data, [[0.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
+        >>> q = Mixture([1.0], [[0.0]], [0.5], [1.0])
+        >>> quad = Quadrature(gp)
+        >>> quad.lower_bound_and_gradient(q, 2.0)[0] < quad.mean_and_gradient(q)[0]
+        True
+        """
+        if beta == 0:
+            return self.mean_and_gradient(mixture)
+        gp = self.gp
+        overlaps = self._overlaps(mixture, self._training)
+        means, mean_gradient = self._mean_terms(mixture, overlaps)
+        variances, variance_gradient = self._variance_terms(mixture, overlaps)
+        mean = float(gp.weights @ means)
+        within = float(gp.weights @ np.maximum(variances, VARIANCE_FLOOR))
+        sd = float(np.sqrt(within + between_variance(means, gp.weights)))
+        between_slope = gp.weights * (means - mean) / between_divisor(gp.weights)
+        gradient = mean_gradient.combine(gp.weights - beta / sd * between_slope)
+        gradient -= variance_gradient.combine(beta / (2 * sd) * gp.weights)
+        return mean - beta * sd, gradient
+
+    def covariance_with(self, mixture: Mixture, x: ArrayLike) -> FloatArray:
+        """Cov[E_k[f], f(x)] per sample and component at points (n, D), shape (S, K, n).
+
+        Weighted by w_k and summed it is the covariance of G with the latent value at x, which
+        the expected information gain needs (paper, Eqs. 7, S17 and S18).
+        """
+        gp = self.gp
+        x = matrix("x", x, gp.dimension)
+        overlaps = self._overlaps(mixture, self._training)
+        out = self._overlaps(mixture, self._features(x)).z
+        for s in range(gp.n_samples):
+            cross = kernel(gp.hyper[s], gp.x, x)
+            out[s] -= gp.whiten(s, overlaps.z[s].T).T @ gp.whiten(s, cross)
+        return out
+
+    # Terms
+
+    def _overlaps(self, mixture: Mixture, features: FloatArray) -> "_Overlaps":
+        """Overlaps of the mixture's components with points given by their features."""
+        hyper = self.gp.hyper
+        if mixture.dimension != self.gp.dimension:
+            raise ValueError(
+                f"mixture has {mixture.dimension} dimensions, the surrogate {self.gp.dimension}"
+            )
+        means = mixture.means - self._centre
+        lengths = hyper.lengths[:, None, :]
+        tau_squared = (mixture.scales[:, None] * mixture.lengths) ** 2 + lengths**2
+        n_samples, n_components, dimension = tau_squared.shape
+        coefficients = np.empty((n_samples, n_components, 2 * dimension + 1))
+        coefficients[..., 0] = np.log(hyper.output_variance)[:, None] + 0.5 * (
+            np.log(lengths**2 / tau_squared) - means**2 / tau_squared
+        ).sum(axis=2)
+        coefficients[..., 1 : dimension + 1] = means / tau_squared
+        coefficients[..., dimension + 1 :] = -0.5 / tau_squared
+        z = coefficients.reshape(-1, 2 * dimension + 1) @ features.T
+        np.exp(z, out=z)
+        return _Overlaps(z.reshape(n_samples, n_components, -1), tau_squared, means, features)
+
+    def _mean_function(self, mixture: Mixture) -> FloatArray:
+        """E_k[m], shape (S, K)."""
+        hyper = self.gp.hyper
+        offset = mixture.means - hyper.mean_location[:, None, :]
+        spread = mixture.scales[:, None] ** 2 * mixture.lengths**2
+        curvature = hyper.mean_scales[:, None, :] ** -2
+        return hyper.mean_max[:, None] - 0.5 * ((offset**2 + spread) * curvature).sum(axis=2)
+
+    def _mean_terms(
+        self, mixture: Mixture, overlaps: "_Overlaps"
+    ) -> tuple[FloatArray, "_SampleGradients"]:
+        """E[G] per sample, (S,), and its gradients."""
+        hyper, w = self.gp.hyper, mixture.weights
+        values, by_mean, by_variance = overlaps.functional(self.gp.alpha)
+        values += self._mean_function(mixture)
+        curvature = hyper.mean_scales[:, None, :] ** -2
+        by_mean -= (mixture.means - hyper.mean_location[:, None, :]) * curvature
+        by_variance -= 0.5 * curvature
+        gradients = _SampleGradients(
+            mixture, values, w[:, None] * by_mean, w[:, None] * by_variance
+        )
+        return values @ w, gradients
+
+    def _variance_terms(
+        self, mixture: Mixture, overlaps: "_Overlaps"
+    ) -> tuple[FloatArray, "_SampleGradients"]:
+        """V[G] per sample, (S,), and its gradients; no K x K solves."""
+        gp, w = self.gp, mixture.weights
+        mixed = np.einsum("k,skn->sn", w, overlaps.z)  # E_q[κ(·, x_n)]
+        solved = np.stack([gp.solve(s, mixed[s]) for s in range(gp.n_samples)])
+        explained, by_mean, by_variance = overlaps.functional(solved)
+        prior, scaled, tau_squared = self._prior_covariances(mixture)
+        by_weight = 2 * (prior @ w - explained)
+        # P_jk and P_kj both depend on μ_j and σ_j: hence the factors of 2.
+        pairs = 2 * (w[:, None] * w) * prior
+        prior_by_mean = -np.einsum("sjk,sjki->sji", pairs, scaled)
+        prior_by_variance = 0.5 * np.einsum("sjk,sjki->sji", pairs, scaled**2 - 1 / tau_squared)
+        gradients = _SampleGradients(
+            mixture,
+            by_weight,
+            prior_by_mean - 2 * w[:, None] * by_mean,
+            prior_by_variance - 2 * w[:, None] * by_variance,
+        )
+        return 0.5 * by_weight @ w, gradients
+
+    def _prior_covariances(self, mixture: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """P (S, K, K), and (μ_j - μ_k)/τ² and τ², each (S, K, K, D)."""
+        hyper = self.gp.hyper
+        offset = mixture.means[:, None, :] - mixture.means
+        scales_squared = mixture.scales[:, None] ** 2 + mixture.scales**2
+        lengths = hyper.lengths[:, None, None, :]
+        tau_squared = scales_squared[..., None] * mixture.lengths**2 + lengths**2
+        scaled = offset / tau_squared
+        log_p = 0.5 * (np.log(lengths**2 / tau_squared) - scaled * offset).sum(axis=3)
+        return hyper.output_variance[:, None, None] * np.exp(log_p), scaled, tau_squared
+
+
+@dataclass(frozen=True, eq=False)
+class _Overlaps:
+    """z (S, K, N) of a mixture with points, and what its derivatives need."""
+
+    z: FloatArray
+    tau_squared: FloatArray
+    means: FloatArray
+    features: FloatArray
+
+    def functional(self, a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """z_kᵀ a (S, K) for vectors a (S, N), and its derivatives (S, K, D) in μ_k and σ_k² λ²."""
+        weighted = self.z * a[:, None, :]
+        n_samples, n_components, n = weighted.shape
+        moments = (weighted.reshape(-1, n) @ self.features).reshape(n_samples, n_components, -1)
+        dimension = self.means.shape[1]
+        zeroth = moments[..., :1]
+        first = moments[..., 1 : dimension + 1]
+        second = moments[..., dimension + 1 :]
+        # Σ_n z a (μ - x) and Σ_n z a (μ - x)²
+        offset = self.means * zeroth - first
+        squared = self.means * (self.means * zeroth - 2 * first) + second
+        by_mean = -offset / self.tau_squared
+        by_variance = 0.5 * (squared / self.tau_squared - zeroth) / self.tau_squared
+        return moments[..., 0].copy(), by_mean, by_variance
+
+
+@dataclass(frozen=True, eq=False)
+class _SampleGradients:
+    """Gradients of a functional of the mixture, per sample, in its natural variables.
+
+    ``by_weight`` (S, K) is the derivative in w_k, ``by_mean`` (S, K, D) in μ_k, ``by_variance``
+    (S, K, D) in the variances σ_k² λ_i².
+    """
+
+    mixture: Mixture
+    by_weight: FloatArray
+    by_mean: FloatArray
+    by_variance: FloatArray
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        """Σ_s c_s ∇_s in the order of ``Mixture.to_vector``."""
+        mixture, w = self.mixture, self.mixture.weights
+        by_mean = np.tensordot(coefficients, self.by_mean, axes=1)
+        by_weight = coefficients @ self.by_weight
+        variances = (mixture.scales[:, None] * mixture.lengths) ** 2
+        by_log_sd = 2 * variances * np.tensordot(coefficients, self.by_variance, axes=1)
+        return np.concatenate(
+            [
+                by_mean.ravel(),
+                by_log_sd.sum(axis=1),
+                by_log_sd.sum(axis=0),
+                w * (by_weight - w @ by_weight),
+            ]
+        )
+
+
+__all__ = ["ExpectedLogJoint", "Quadrature"]

@@ -1,0 +1,311 @@
+"""The original space of the parameters <-> the inference space of the algorithm.
+
+Notation of Acerbi (2020, arXiv 2006.08655; Sections 2.1 and 2.2, supplement B.1 and B.2): θ is a
+point in the original space, x the same point in inference space (a row vector over the free
+coordinates), LB, UB the hard and PLB, PUB the plausible bounds. In three steps,
+
+    t = g(θ)          per coordinate, an unconstraining map (see `quell.maps`),
+    v = (t − m)/δ     with m = ½ (g(PLB) + g(PUB)), δ = g(PUB) − g(PLB): the plausible box
+                      becomes [−½, ½] in every coordinate,
+    x = (v R)/s       a rotation R and scales s > 0: the identity until the first whitening.
+
+The log density in inference space is the original one plus
+
+    log |∂θ/∂x| = Σ_i (log dθ_i/dt_i + log δ_i + log s_i).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .bounds import ALMOST_BOUND, BoolArray, Bounds, Kind, check_bounds, refuse
+from .checks import FloatArray, as_floats
+from .linear import check_covariance, check_linear, whitening
+from .maps import LARGEST, Columns, Periodic
+
+FAR = 1e300  # sums of a few numbers of this size are still finite
+
+
+@dataclass(frozen=True, eq=False)
+class InferenceSpace:
+    """Where the algorithm works: an unbounded space in which the plausible box has unit size.
+
+    Make one with `from_bounds`; `whitened` returns a new one. ``rotation`` R has shape (D, D) and
+    ``scales`` s shape (D,), D being the number of free coordinates. All methods take points with
+    any leading shape and never change their arguments.
+
+    >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.25, -3], [0.75, 5])
+    >>> space.to_inference([[0.5, 1.0], [0.75, 5.0]])
+    array([[0. , 0. ],
+           [0.5, 0.5]])
+    >>> space.to_original([0.0, 0.5])
+    array([0.5, 5. ])
+    """
+
+    bounds: Bounds
+    rotation: FloatArray
+    scales: FloatArray
+
+    def __post_init__(self) -> None:
+        self.rotation.setflags(write=False)
+        self.scales.setflags(write=False)
+
+    @classmethod
+    def from_bounds(
+        cls,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        plausible_lower: ArrayLike,
+        plausible_upper: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        bounded: str | Sequence[str] = "logit",
+        periodic: Sequence[str] | Sequence[bool] | BoolArray | None = None,
+    ) -> "InferenceSpace":
+        """The unwhitened space for bounds of shape (n,) each, or scalars for all coordinates.
+
+        The bounds decide what a coordinate is. Both finite: two-sided, mapped as ``bounded`` says
+        ("logit", "probit" or "student", or a sequence with one of them per coordinate). One
+        finite: a log map of the distance from it. None finite: no map. Equal: fixed, absent from
+        x and put back in θ; its plausible bounds must not exclude the value and are otherwise
+        ignored.
+
+        ``periodic`` (names, or a mask) makes [lower, upper) one period of a circle. The circle is
+        cut at the *seam*, the point opposite to the centre of the plausible box, which may reach
+        past either hard bound to say where on the circle the mass is. The rest is mapped like a
+        two-sided coordinate, so the density in x is proper and exact, but the two sides of the
+        seam are opposite ends of x: the surrogate does not know that they join. Keep the
+        plausible box where the mass is; a posterior that is high all around the circle is seen as
+        having two tails.
+
+        Plausible bounds within 1e-3 of the range of a hard bound (one-sided: of PUB − LB or
+        UB − PLB; periodic: of the seam) are moved to that distance, with a ``UserWarning``.
+
+        >>> InferenceSpace.from_bounds(0, 360, 350, 370, names=["angle"], periodic=["angle"]).kinds
+        ('periodic',)
+        """
+        box = (lower, upper, plausible_lower, plausible_upper)
+        bounds = check_bounds(*box, names=names, bounded=bounded, periodic=periodic)
+        dimension = sum(kind != "fixed" for kind in bounds.kinds)
+        space = cls(bounds, np.eye(dimension), np.ones(dimension))
+        low, high = bounds.plausible_lower[space.free], bounds.plausible_upper[space.free]
+        demand = "must be further below plausible_upper = {!r} to tell them apart (widen the box)"
+        merged = ~(space._standard[1] > 0.0)
+        refuse("plausible_lower", low, merged, demand, space.free_names, high)
+        return space
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of all parameters."""
+        return self.bounds.names
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """What each parameter is: "two-sided", "lower", "upper", "unbounded", "periodic", "fixed".
+
+        "lower" and "upper" have only that bound.
+        """
+        return self.bounds.kinds
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of parameters, fixed ones included."""
+        return len(self.names)
+
+    @property
+    def dimension(self) -> int:
+        """D, the number of free coordinates."""
+        return len(self.scales)
+
+    @cached_property
+    def free(self) -> BoolArray:
+        """Mask (n_parameters,) of the coordinates that are not fixed."""
+        return np.array([kind != "fixed" for kind in self.kinds])
+
+    @property
+    def free_names(self) -> tuple[str, ...]:
+        """Names of the free coordinates."""
+        return tuple(name for name, free in zip(self.names, self.free, strict=True) if free)
+
+    @property
+    def almost_lower(self) -> FloatArray:
+        """LB_ε = LB + 1e-5 range, shape (n_parameters,); −inf where there is no such bound.
+
+        The range is UB − LB, or PUB − LB without an upper bound. Fixed and periodic coordinates
+        have none: on a circle "below" means nothing, and `clear_of_bounds` looks at the seam.
+        """
+        return self.bounds.almost_lower
+
+    @property
+    def almost_upper(self) -> FloatArray:
+        """UB_ε = UB − 1e-5 range, shape (n_parameters,); +inf where there is no such bound."""
+        return self.bounds.almost_upper
+
+    @cached_property
+    def is_standard(self) -> bool:
+        """Whether x = v: the space has not been whitened."""
+        return bool(
+            np.array_equal(self.rotation, np.eye(self.dimension)) and np.all(self.scales == 1.0)
+        )
+
+    @property
+    def plausible_box(self) -> tuple[FloatArray, FloatArray]:
+        """Corners −½ and ½, each (D,), of the plausible box; only while it is a box in x."""
+        if not self.is_standard:
+            raise ValueError("plausible_box is no box after whitening (use plausible_range)")
+        return np.full(self.dimension, -0.5), np.full(self.dimension, 0.5)
+
+    @cached_property
+    def _maps(self) -> Columns:
+        b, free = self.bounds, self.free
+        return Columns.of(
+            [kind for kind in b.kinds if kind != "fixed"],
+            [family for family, kept in zip(b.bounded, free, strict=True) if kept],
+            b.lower[free],
+            b.upper[free],
+            b.range[free],
+            0.5 * b.plausible_lower[free] + 0.5 * b.plausible_upper[free],
+        )
+
+    @cached_property
+    def _standard(self) -> tuple[FloatArray, FloatArray]:
+        """Centre m and width δ of the plausible box in t, each (D,)."""
+        box = np.stack([self.bounds.plausible_lower, self.bounds.plausible_upper])[:, self.free]
+        low, high = self._maps.forward(box)
+        return 0.5 * low + 0.5 * high, high - low
+
+    def to_inference(self, theta: ArrayLike) -> FloatArray:
+        """Points θ (..., n_parameters) mapped to x (..., D).
+
+        θ must lie within the hard bounds (periodic coordinates: anywhere). On a bound it is taken
+        one floating-point spacing inside, which is finite but may be very far out in x; see
+        `clear_of_bounds`.
+        """
+        theta = _points("theta", theta, self.n_parameters)
+        refuse("theta", theta, ~np.isfinite(theta), "must be finite", self.names)
+        lower, upper = self.bounds.lower, self.bounds.upper
+        with np.errstate(over="ignore"):
+            excess = np.where(
+                self.bounds.periodic & self.free, 0.0, np.maximum(lower - theta, theta - upper)
+            )
+        if (excess > 0.0).any():
+            # The message shows few digits; a point may be out by rounding only.
+            by = f"{excess[excess > 0.0][0]:.3g}"
+            demand = "must lie within [{!r}, {!r}] but is outside by " + by + " (move it inside)"
+            refuse("theta", theta, excess > 0.0, demand, self.names, lower, upper)
+        return self._from_free(theta[..., self.free])
+
+    def _from_free(self, theta: FloatArray) -> FloatArray:
+        centre, width = self._standard
+        t = self._maps.forward(theta)
+        with np.errstate(over="ignore"):
+            v = np.clip((t - centre) / width, -LARGEST, LARGEST)
+            if self.is_standard:
+                return v
+            return np.clip((np.clip(v, -FAR, FAR) @ self.rotation) / self.scales, -LARGEST, LARGEST)
+
+    def _unconstrained(self, x: ArrayLike) -> FloatArray:
+        """t of the points x (..., D)."""
+        x = _points("x", x, self.dimension)
+        refuse("x", x, ~np.isfinite(x), "must be finite")
+        centre, width = self._standard
+        with np.errstate(over="ignore"):
+            if not self.is_standard:
+                x = np.clip(x * self.scales, -FAR, FAR) @ self.rotation.T
+            return np.clip(x * width + centre, -LARGEST, LARGEST)
+
+    def to_original(self, x: ArrayLike) -> FloatArray:
+        """Points x (..., D) mapped to θ (..., n_parameters), fixed coordinates put back.
+
+        θ is at least one floating-point spacing inside finite hard bounds for every finite x;
+        periodic coordinates are in [LB, UB).
+        """
+        t = self._unconstrained(x)
+        theta = np.empty((*t.shape[:-1], self.n_parameters))
+        theta[..., ~self.free] = self.bounds.lower[~self.free]
+        theta[..., self.free] = self._maps.inverse(t)
+        return theta
+
+    def log_jacobian(self, x: ArrayLike) -> FloatArray:
+        """log |∂θ/∂x| at x (..., D), over the free coordinates; shape (...).
+
+        To be *added* to the log density in the original space.
+
+        >>> space = InferenceSpace.from_bounds(-np.inf, np.inf, -2, 2)
+        >>> bool(np.isclose(space.log_jacobian([0.3]), np.log(4)))
+        True
+        """
+        t = np.clip(self._unconstrained(x), -FAR, FAR)  # so that the sum below is finite
+        slopes = self._maps.log_slope(t)
+        constant = np.sum(np.log(self._standard[1])) + np.sum(np.log(self.scales))
+        return np.asarray(np.sum(slopes, axis=-1) + constant)
+
+    def clear_of_bounds(self, theta: ArrayLike) -> BoolArray:
+        """Mask (...) of the points θ (..., n_parameters) that keep clear of every hard bound.
+
+        Clear means within [`almost_lower`, `almost_upper`] and, for periodic coordinates, at
+        least 1e-5 of a period away from the seam. Points out of bounds or not finite are not
+        clear. Fixed coordinates do not matter.
+
+        >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).clear_of_bounds([[0.5], [1e-6]])
+        array([ True, False])
+        """
+        theta = _points("theta", theta, self.n_parameters)
+        clear = (theta >= self.almost_lower) & (theta <= self.almost_upper) & np.isfinite(theta)
+        clear = clear[..., self.free]
+        theta = np.where(clear, theta[..., self.free], 0.0)
+        for columns, g in self._maps.parts:
+            if isinstance(g, Periodic):
+                away = np.abs(g.offset(theta[..., columns]))
+                clear[..., columns] &= away <= (0.5 - ALMOST_BOUND) * (g.upper - g.lower)
+        return np.asarray(np.all(clear, axis=-1))
+
+    def plausible_range(self, rng: np.random.Generator, n: int = 100_000) -> FloatArray:
+        """Widths (D,) of the plausible box along the axes of x; exactly one before whitening.
+
+        After whitening: ``n`` uniform draws in the plausible box of the *original* space are
+        mapped to x; the distance from the 5 % to the 95 % quantile, stretched by 1/9 of itself on
+        both sides.
+        """
+        if self.is_standard:
+            return np.ones(self.dimension)
+        low = self.bounds.plausible_lower[self.free]
+        high = self.bounds.plausible_upper[self.free]
+        x = self._from_free(low + (high - low) * rng.random((n, self.dimension)))
+        q05, q95 = np.quantile(x, [0.05, 0.95], axis=0)
+        return np.asarray((q95 - q05) * (1.0 + 2.0 / 9.0))
+
+    def with_linear(self, rotation: ArrayLike, scales: ArrayLike) -> "InferenceSpace":
+        """The space with the same bounds and x = (v R)/s for this R (D, D) and s (D,)."""
+        rotation, scales = check_linear(rotation, scales, self.dimension)
+        return replace(self, rotation=rotation, scales=scales)
+
+    def whitened(self, covariance: ArrayLike) -> "InferenceSpace":
+        """The space in which a distribution with this ``covariance`` (D, D) in x becomes white.
+
+        The covariance is taken back to the standardised coordinates v, where R and s are computed
+        anew (see `quell.linear.whitening`); m and δ stay as they are. Working in v rather than in
+        t makes the result independent of the units of the parameters.
+
+        >>> space = InferenceSpace.from_bounds([-np.inf] * 2, [np.inf] * 2, [-1, -1], [1, 1])
+        >>> white = space.whitened([[4.0, 1.5], [1.5, 1.0]])
+        >>> W = white.to_inference(space.to_original(np.eye(2)))
+        >>> np.allclose(W.T @ [[4.0, 1.5], [1.5, 1.0]] @ W, np.eye(2))
+        True
+        """
+        covariance = check_covariance(covariance, self.dimension)
+        to_v = self.rotation * self.scales  # for column vectors: v = (R diag(s)) x
+        return self.with_linear(*whitening(to_v @ covariance @ to_v.T))
+
+
+def _points(argument: str, value: ArrayLike, columns: int) -> FloatArray:
+    """Points of shape (..., columns)."""
+    points = as_floats(argument, value)
+    if points.ndim == 0 or points.shape[-1] != columns:
+        what = "parameter" if argument == "theta" else "free coordinate"
+        wanted = f"(..., {columns}), one column per {what}"
+        raise ValueError(f"{argument} must have shape {wanted}, got {points.shape}")
+    return points
