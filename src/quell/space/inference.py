@@ -4,7 +4,7 @@ Notation of Acerbi (2020, arXiv 2006.08655; Sections 2.1 and 2.2, supplement B.1
 point in the original space, x the same point in inference space (a row vector over the free
 coordinates), LB, UB the hard and PLB, PUB the plausible bounds. In three steps,
 
-    t = g(θ)          per coordinate, an unconstraining map (see `quell.maps`),
+    t = g(θ)          per coordinate, an unconstraining map (see `quell.space.maps`),
     v = (t − m)/δ     with m = ½ (g(PLB) + g(PUB)), δ = g(PUB) − g(PLB): the plausible box
                       becomes [−½, ½] in every coordinate,
     x = (v R)/s       a rotation R and scales s > 0: the identity until the first whitening.
@@ -21,10 +21,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .bounds import ALMOST_BOUND, BoolArray, Bounds, Kind, check_bounds, refuse
-from .checks import FloatArray, as_floats
-from .linear import check_covariance, check_linear, whitening
-from .maps import LARGEST, Columns, Periodic
+from quell.checks import FloatArray, as_floats
+from quell.space.bounds import ALMOST_BOUND, BoolArray, Bounds, Kind, check_bounds, refuse
+from quell.space.linear import check_covariance, check_linear, whitening
+from quell.space.maps import LARGEST, Columns, Periodic
 
 FAR = 1e300  # sums of a few numbers of this size are still finite
 
@@ -287,7 +287,7 @@ class InferenceSpace:
         """The space in which a distribution with this ``covariance`` (D, D) in x becomes white.
 
         The covariance is taken back to the standardised coordinates v, where R and s are computed
-        anew (see `quell.linear.whitening`); m and δ stay as they are. Working in v rather than in
+        anew (see `quell.space.linear.whitening`); m and δ stay as they are. Working in v rather than in
         t makes the result independent of the units of the parameters.
 
         >>> space = InferenceSpace.from_bounds([-np.inf] * 2, [np.inf] * 2, [-1, -1], [1, 1])

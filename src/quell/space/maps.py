@@ -16,7 +16,7 @@ upper bound    −log((UB − θ)/c)                                   log c −
 periodic       F⁻¹(z) on one period centred where asked           log(UB − LB) + log F'(t)
 =============  =================================================  ===========================
 
-F is the cdf of a distribution in `quell.families`. The constant c only shifts t, to keep it of
+F is the cdf of a distribution in `quell.space.families`. The constant c only shifts t, to keep it of
 order one; it drops out of the inference space, where t is standardised.
 
 Maps never leave the bounds: θ stays at least one floating-point spacing inside a finite bound and
@@ -30,8 +30,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from .checks import FloatArray
-from .families import FAMILIES, Family
+from quell.checks import FloatArray
+from quell.space.families import FAMILIES, Family
 
 IndexArray = NDArray[np.intp]
 

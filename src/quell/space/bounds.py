@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import FloatArray, as_floats, coordinate_names, raise_at, vector
-from .families import FAMILIES
+from quell.checks import FloatArray, as_floats, coordinate_names, raise_at, vector
+from quell.space.families import FAMILIES
 
 BoolArray = NDArray[np.bool_]
 Kind = Literal["fixed", "periodic", "two-sided", "lower", "upper", "unbounded"]

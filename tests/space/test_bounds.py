@@ -1,22 +1,13 @@
 """Bounds: what is accepted, what is moved with a warning, what is refused and with which words."""
 
-import doctest
 import re
-import warnings
 
 import numpy as np
 import pytest
 
-import quell.bounds
-from quell.bounds import check_bounds
+from quell.space.bounds import check_bounds
 
 INF = np.inf
-
-
-def test_examples_in_docstrings():
-    result = doctest.testmod(quell.bounds)
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_kinds_follow_from_the_bounds():
@@ -90,19 +81,19 @@ def test_plausible_bounds_are_moved_off_the_hard_ones(box, periodic, moved):
     np.testing.assert_allclose(result, moved, rtol=1e-12)
     assert ("plausible_lower of 'w'" in message) == (result[0] != box[2])
     assert ("plausible_upper of 'w'" in message) == (result[1] != box[3])
-    # bounds that were moved once are accepted as they are
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        again = check_bounds(
-            bounds.lower,
-            bounds.upper,
-            bounds.plausible_lower,
-            bounds.plausible_upper,
-            names=names,
-            periodic=periodic,
-        )
-    np.testing.assert_array_equal(again.plausible_lower, bounds.plausible_lower)
-    np.testing.assert_array_equal(again.plausible_upper, bounds.plausible_upper)
+
+
+@pytest.mark.parametrize("periodic", [False, True])
+def test_bounds_once_moved_are_left_alone(periodic):
+    rng = np.random.default_rng(0)
+    lower = rng.uniform(-3, 3, 300)
+    upper = lower + rng.uniform(0.1, 7, 300)
+    with pytest.warns(UserWarning, match="moved inside"):
+        once = check_bounds(lower, upper, lower, upper, periodic=[periodic] * 300)
+    box = (once.plausible_lower, once.plausible_upper)
+    again = check_bounds(lower, upper, *box, periodic=[periodic] * 300)
+    np.testing.assert_array_equal(again.plausible_lower, box[0])
+    np.testing.assert_array_equal(again.plausible_upper, box[1])
 
 
 def test_plausible_box_of_a_fixed_coordinate_is_its_value():
