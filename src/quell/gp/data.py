@@ -40,8 +40,10 @@ class TrainingData:
         An SD of 0 means exact, nan means unknown. ``names`` are the coordinates' names, for
         error messages.
         """
-        x = matrix("x", x)
-        x = matrix("x", x, names=coordinate_names(names, x.shape[1]))
+        x = as_floats("x", x)
+        if names is not None and x.ndim == 2:
+            names = coordinate_names(names, x.shape[1])
+        x = matrix("x", x, names=names)
         y = as_floats("y", y)
         if y.shape != (len(x),):
             raise ValueError(
@@ -80,16 +82,20 @@ class TrainingData:
         )
 
 
-def as_noise_variance(noise_sd: ArrayLike, size: int) -> FloatArray:
+#: A larger noise SD than this says nothing, and its square would soon overflow.
+LARGEST_NOISE_SD = 1e100
+
+
+def as_noise_variance(noise_sd: ArrayLike, size: int, *, argument: str = "noise_sd") -> FloatArray:
     """Check noise SDs (scalar or one per point; nan = unknown) and square them."""
-    sd = as_floats("noise_sd", noise_sd)
+    sd = as_floats(argument, noise_sd)
     if sd.ndim == 0:
         sd = np.full(size, float(sd))
     if sd.shape != (size,):
-        raise ValueError(f"noise_sd must be a number or have shape ({size},), got {sd.shape}")
-    bad = (sd < 0) | np.isinf(sd)
+        raise ValueError(f"{argument} must be a number or have shape ({size},), got {sd.shape}")
+    bad = (sd < 0) | (sd > LARGEST_NOISE_SD)
     if bad.any():
-        raise_at("noise_sd", sd, bad, "must be non-negative and finite (nan = unknown)")
+        raise_at(argument, sd, bad, "must be non-negative and finite (nan = unknown)")
     return sd**2
 
 
@@ -105,8 +111,8 @@ def shape_noise(
     """Give low-density observations extra noise, so that they bend the surrogate less.
 
     A value more than ``threshold`` (default 10 D) below the best one is known to be low and
-    needs no precise fit: s_n² <- s_n² + (slope · max(0, max y - y_n - threshold))², at most
-    10¹⁰ times the smallest variance in the set (a zero variance counts as the noise floor
+    needs no precise fit: s_n² <- s_n² + (slope · max(0, max y - y_n - threshold))², raised to at
+    most 10¹⁰ times the smallest variance in the set (a zero variance counts as the noise floor
     10⁻⁵). Values whose noise is unknown are left unknown.
 
     >>> data = TrainingData.from_arrays([[0.0], [1.0]], [0.0, -110.0], noise_sd=1.0)
@@ -121,7 +127,9 @@ def shape_noise(
     extra = (slope * np.maximum(0.0, data.y.max() - data.y - threshold)) ** 2
     smallest = np.nanmin(np.append(data.variance, np.inf))
     cap = SHAPING_MAX_RATIO * max(float(smallest), NOISE_VARIANCE_FLOOR)
-    return TrainingData(data.x, data.y, np.minimum(data.variance + extra, cap))
+    # The cap is on what shaping adds up to; a reported variance is never lowered.
+    shaped = np.maximum(data.variance, np.minimum(data.variance + extra, cap))
+    return TrainingData(data.x, data.y, shaped)
 
 
 #: Smallest base noise variance σ_min² (paper, section 3).

@@ -15,7 +15,7 @@ from scipy.spatial.distance import pdist
 
 from quell.checks import FloatArray
 from quell.gp.data import TrainingData
-from quell.gp.factor import factorise
+from quell.gp.factor import factorise, inverse_from_factor
 from quell.gp.model import NUGGET, Hyperparameters, Layout, mean_function, noise_variance
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -39,6 +39,7 @@ class MarginalLikelihood:
         self.layout = Layout(data.dimension, data.has_unknown_noise)
         # Centred, because differences of squares are taken below.
         self._centred = data.x - data.x.mean(axis=0)
+        self._centred_squared = self._centred**2
         self._unknown = np.isnan(data.variance)
         # Lower triangles in Fortran order: there, a column is one run of the condensed
         # distances, and the triangle above stays zero for good.
@@ -59,14 +60,14 @@ class MarginalLikelihood:
         value, alpha, lower = self._solve(hyper)
 
         # One triangle of K_y⁻¹ - ααᵀ is enough: the inverse comes as one, the update changes one.
-        inverse, _ = lapack.dpotri(lower, lower=1, overwrite_c=1)
+        inverse = inverse_from_factor(lower)
         weights = blas.dsyr(-1.0, alpha, a=inverse, lower=1, overwrite_a=1)
         noise_sensitivity = -weights.diagonal()
         weights *= self._kernel
 
         gradient = np.empty(layout.size)
         sums = weights.sum(axis=0) + weights.sum(axis=1)  # the diagonal counted twice
-        spread = 2 * np.einsum("ni,ni->i", x, weights @ x) - sums @ x**2
+        spread = 2 * np.einsum("ni,ni->i", x, weights @ x) - sums @ self._centred_squared
         gradient[layout.lengths] = spread / hyper.lengths**2
         gradient[layout.output_scale] = weights.diagonal().sum() - sums.sum()
         gradient[layout.base_noise] = hyper.base_variance * noise_sensitivity.sum()

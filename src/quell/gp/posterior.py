@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas, lapack
 
-from quell.checks import FloatArray, matrix
+from quell.checks import FloatArray, as_floats, matrix, vector
 from quell.gp.data import TrainingData, as_noise_variance
 from quell.gp.factor import extend_factor, factorise
 from quell.gp.marginal import training_covariance
@@ -74,11 +74,13 @@ class GaussianProcess:
         """
         layout = Layout(data.dimension, data.has_unknown_noise)
         theta = matrix("theta", theta, layout.size, names=layout.names)
+        if len(theta) == 0:
+            raise ValueError("theta must have at least one row, got none")
         weights = _as_weights(weights, len(theta))
         x, variance = data.x, data.variance
         if pending is not None:
             pending = matrix("pending", pending, data.dimension)
-            pending_variance = as_noise_variance(pending_sd, len(pending))
+            pending_variance = as_noise_variance(pending_sd, len(pending), argument="pending_sd")
             if np.isnan(pending_variance).any() and not data.has_unknown_noise:
                 raise ValueError("pending_sd is nan (unknown), but the data's noise is all known")
             x = np.concatenate([x, pending])
@@ -181,6 +183,7 @@ class GaussianProcess:
         σ̄² + s² and the kernel's nugget; ``noise_sd`` is a number or one per point, nan = ν.
         """
         reported = as_noise_variance(noise_sd, size)
+        self._check_known(reported)
         return np.stack(
             [noise_variance(h, reported) + NUGGET * h.output_variance for h in self._samples()]
         )
@@ -206,7 +209,7 @@ class GaussianProcess:
         A bordered Cholesky update, O(N²) per sample; with pending points in the way, or where
         rounding demands it, the covariance is factorised anew.
         """
-        new = TrainingData.from_arrays(np.atleast_2d(np.asarray(x)), [y], noise_sd)
+        new = TrainingData.from_arrays(self._one_point(x), [y], noise_sd)
         self._check_known(new.variance)
         data = self.data.append(new)
         if self.n_pending:
@@ -224,7 +227,7 @@ class GaussianProcess:
 
     def append_pending(self, x: ArrayLike, noise_sd: float = 0.0) -> "GaussianProcess":
         """The posterior with one more point ``x`` (D,) under evaluation."""
-        point = matrix("x", np.atleast_2d(np.asarray(x)), self.dimension)
+        point = self._one_point(x)
         variance = as_noise_variance(noise_sd, 1)
         self._check_known(variance)
         extended = self._extend(point, variance)
@@ -235,6 +238,10 @@ class GaussianProcess:
                 np.append(self.variance[self.data.size :], variance),
             )
         return extended
+
+    def _one_point(self, x: ArrayLike) -> FloatArray:
+        point = vector("x", x, self.dimension)
+        return matrix("x", point[None], self.dimension)
 
     def _check_known(self, variance: FloatArray) -> None:
         if np.isnan(variance).any() and not self.data.has_unknown_noise:
@@ -288,7 +295,7 @@ def _solve_observed(lower: FloatArray, hyper: Hyperparameters, data: TrainingDat
 def _as_weights(weights: ArrayLike | None, n_samples: int) -> FloatArray:
     if weights is None:
         return np.full(n_samples, 1.0 / n_samples)
-    weights = np.array(weights, dtype=np.float64)
+    weights = as_floats("weights", weights)
     if weights.shape != (n_samples,):
         raise ValueError(
             f"weights must have shape ({n_samples},), one per row of theta, got {weights.shape}"

@@ -88,8 +88,9 @@ class HyperparameterPrior:
             raise ValueError(f"data must have at least 2 observations, got {data.size}")
         layout = Layout(data.dimension, data.has_unknown_noise)
         box = vector("plausible_range", plausible_range, data.dimension)
-        if not (box > 0).all():
-            raise_at("plausible_range", box, ~(box > 0), "must be positive")
+        bad = ~((box > 0) & np.isfinite(box))
+        if bad.any():
+            raise_at("plausible_range", box, bad, "must be positive and finite")
         if noise_guess is not None and not (np.isfinite(noise_guess) and noise_guess > 0):
             raise ValueError(f"noise_guess must be a positive SD, got {noise_guess}")
         return cls(layout, **_table(layout, data, box, noise_guess))
@@ -112,9 +113,12 @@ class HyperparameterPrior:
         """θ(u), strictly inside the bounds; works on (..., size)."""
         below = np.logaddexp(0.0, (u - self.lower) / self.softness)
         above = np.logaddexp(0.0, (u - self.upper) / self.softness)
-        # Rounding must not put θ on a bound, from where there is no way back to u.
-        margin = 1e-12 * (self.upper - self.lower)
-        theta = self.lower + self.softness * (below - above)
+        return self._inside(self.lower + self.softness * (below - above))
+
+    def _inside(self, theta: FloatArray) -> FloatArray:
+        """θ moved off the bounds by a little, for on a bound there is no way back to u."""
+        ulp = np.spacing(np.maximum(np.abs(self.lower), np.abs(self.upper)))
+        margin = np.maximum(1e-12 * (self.upper - self.lower), 4 * ulp)
         return np.clip(theta, self.lower + margin, self.upper - margin)
 
     def constrain_derivatives(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -124,15 +128,16 @@ class HyperparameterPrior:
         # dθ/du = σ(below) - σ(above), written as a product so that it cannot cancel:
         # σ(p) - σ(r) = σ(p) σ(-r) (1 - e^{r - p}).
         log_slope = (
-            -np.logaddexp(0.0, -below) - np.logaddexp(0.0, above) + np.log1p(-np.exp(above - below))
+            -np.logaddexp(0.0, -below)
+            - np.logaddexp(0.0, above)
+            + np.log1p(-np.exp((self.lower - self.upper) / self.softness))
         )
         log_slope_slope = (expit(-below) - expit(above)) / self.softness
         return np.exp(log_slope), log_slope, log_slope_slope
 
     def unconstrain(self, theta: FloatArray) -> FloatArray:
         """u(θ), the inverse of :meth:`constrain`; θ outside the bounds is clipped into them."""
-        margin = 1e-9 * (self.upper - self.lower)
-        theta = np.clip(theta, self.lower + margin, self.upper - margin)
+        theta = self._inside(theta)
         # With E = e^{(θ-a)/τ} and c = e^{(a-b)/τ}:  e^{(u-a)/τ} = (E - 1) / (1 - E c).
         from_lower = (theta - self.lower) / self.softness
         to_upper = (self.upper - theta) / self.softness

@@ -22,7 +22,7 @@ from quell.gp.prior import HyperparameterPrior
 #: Random vectors scored by a global search.
 DESIGN_SIZE = 200
 #: Length of the chain: trajectories before the first draw, and per draw.
-BURN_IN, THIN = 15, 3
+BURN_IN, THIN = 15, 4
 _MAX_ITERATIONS = 200
 _RELATIVE_TOLERANCE = 1e-7
 
@@ -51,7 +51,7 @@ def train(
     *,
     n_samples: int = 8,
     previous: TrainedGP | None = None,
-    search: bool | None = None,
+    search: bool = False,
     plausible_range: ArrayLike = 1.0,
     noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
@@ -61,7 +61,7 @@ def train(
     """Fit the surrogate: ``n_samples`` posterior draws of θ, or its mode if 0.
 
     ``previous`` is an earlier fit (to fewer or other data) to start from. ``search`` asks for
-    the global search; by default only when there is no previous fit. ``prior`` replaces the
+    the global search also then; without a previous fit it always happens. ``prior`` replaces the
     default made from ``plausible_range`` and ``noise_guess``.
 
     >>> rng = np.random.default_rng(1)
@@ -80,7 +80,7 @@ def train(
     target = Hyperposterior(MarginalLikelihood(data), prior)
     if previous is not None and previous.mode.shape != prior.start.shape:
         previous = None  # unknown noise came or went: another model
-    mode = find_mode(rng, target, previous, search=previous is None if search is None else search)
+    mode = find_mode(rng, target, previous, search=previous is None or bool(search))
     theta_mode = prior.constrain(mode)
     laplace = laplace_approximation(target, mode)
     if n_samples == 0:
@@ -119,6 +119,10 @@ def refresh(
         prior = HyperparameterPrior.for_data(
             data, plausible_range=plausible_range, noise_guess=noise_guess
         )
+    if fit.gp.layout != prior.layout:
+        raise ValueError(
+            "data have unknown noise where the fit's had none, or the reverse: call train instead"
+        )
     target = Hyperposterior(MarginalLikelihood(data), prior)
     moved, accepted = [], []
     for theta in fit.gp.theta:
@@ -138,6 +142,8 @@ def find_mode(
     search: bool = True,
 ) -> FloatArray:
     """The mode u of the hyperposterior, from the previous fit and/or a global search."""
+    if previous is None and not search:
+        raise ValueError("without a previous fit the mode needs search=True")
     prior = target.prior
     modes = []
     if previous is not None:
@@ -148,8 +154,6 @@ def find_mode(
         design = prior.draw(rng, DESIGN_SIZE)
         best = design[np.argmax([target.score(theta) for theta in design])]
         modes.extend(maximise(target, prior.unconstrain(start)) for start in (prior.start, best))
-    if not modes:
-        raise ValueError("without a previous fit the mode needs search=True")
     return max(modes, key=lambda pair: pair[1])[0]
 
 

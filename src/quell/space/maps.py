@@ -16,8 +16,8 @@ upper bound    −log((UB − θ)/c)                                   log c −
 periodic       F⁻¹(z) on one period centred where asked           log(UB − LB) + log F'(t)
 =============  =================================================  ===========================
 
-F is the cdf of a distribution in `quell.space.families`. The constant c only shifts t, to keep it of
-order one; it drops out of the inference space, where t is standardised.
+F is the cdf of a distribution in `quell.space.families`. The constant c only shifts t, to keep it
+of order one; it drops out of the inference space, where t is standardised.
 
 Maps never leave the bounds: θ stays at least one floating-point spacing inside a finite bound and
 below the largest float elsewhere, however extreme t is; θ on a bound is taken one spacing inside.

@@ -1,0 +1,140 @@
+import re
+
+import numpy as np
+import pytest
+
+from quell.gp import TrainingData, shape_noise
+
+X = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+Y = [-1.0, -2.0, -3.0]
+
+
+def test_from_arrays_squares_the_sds_and_knows_its_size():
+    data = TrainingData.from_arrays(X, Y, [0.0, 0.5, 3.0])
+    assert (data.size, data.dimension) == (3, 2)
+    np.testing.assert_array_equal(data.variance, [0.0, 0.25, 9.0])
+    assert not data.has_unknown_noise
+
+
+def test_a_scalar_sd_is_repeated_and_none_means_exact():
+    np.testing.assert_array_equal(TrainingData.from_arrays(X, Y, 2.0).variance, [4.0, 4.0, 4.0])
+    np.testing.assert_array_equal(TrainingData.from_arrays(X, Y).variance, [0.0, 0.0, 0.0])
+
+
+def test_nan_sd_means_unknown_noise():
+    data = TrainingData.from_arrays(X, Y, [0.5, np.nan, 0.5])
+    assert data.has_unknown_noise
+    np.testing.assert_array_equal(data.variance, [0.25, np.nan, 0.25])
+    assert TrainingData.from_arrays(X, Y, np.nan).has_unknown_noise
+
+
+def test_the_arrays_are_copies():
+    x, y, sd = np.array(X), np.array(Y), np.ones(3)
+    data = TrainingData.from_arrays(x, y, sd)
+    x[:], y[:], sd[:] = 9.0, 9.0, 9.0
+    np.testing.assert_array_equal(data.x, X)
+    np.testing.assert_array_equal(data.y, Y)
+    np.testing.assert_array_equal(data.variance, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0.0, 1.0], Y), "x must have shape (n, D), got (2,)"),
+        ((X, [-1.0, -2.0]), "y must have shape (3,), one value per row of x, got (2,)"),
+        ((X, [[-1.0], [-2.0], [-3.0]]), "y must have shape (3,)"),
+        ((X, [-1.0, np.nan, -3.0]), "y[1] must be finite"),
+        ((X, [-1.0, -2.0, -np.inf]), "y[2] must be finite"),
+        ((X, ["a", "b", "c"]), "y must be an array of real numbers"),
+        (([[0.0, 1.0], [2.0, np.inf], [4.0, 5.0]], Y), "x[1, 1]"),
+        ((X, Y, [0.1, 0.2]), "noise_sd must be a number or have shape (3,), got (2,)"),
+        ((X, Y, [0.1, 0.2, -0.25]), "noise_sd[2] must be non-negative"),
+        ((X, Y, [0.1, np.inf, 0.2]), "noise_sd[1] must be non-negative and finite"),
+    ],
+)
+def test_bad_arrays_are_refused_by_name(arguments, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        TrainingData.from_arrays(*arguments)
+
+
+def test_a_negative_sd_is_named_with_its_value():
+    with pytest.raises(ValueError, match=r"noise_sd\[2\].*got -0\.25"):
+        TrainingData.from_arrays(X, Y, [0.1, 0.2, -0.25])
+
+
+def test_a_non_finite_coordinate_is_named():
+    with pytest.raises(ValueError, match=r"x\[0, 1\] \('rate'\) must be finite, got nan"):
+        TrainingData.from_arrays([[0.0, np.nan]], [0.0], names=["slope", "rate"])
+
+
+def test_names_must_fit_the_columns():
+    with pytest.raises(ValueError, match="names has 1 entries, expected 2"):
+        TrainingData.from_arrays(X, Y, names=["slope"])
+
+
+@pytest.mark.parametrize("rows", [[2, 0], [True, False, True], slice(0, 2).indices(3)[:2]])
+def test_subset_takes_the_same_rows_of_everything(rows):
+    data = TrainingData.from_arrays(X, Y, [0.1, 0.2, np.nan])
+    rows = np.array(rows)
+    part = data.subset(rows)
+    np.testing.assert_array_equal(part.x, np.array(X)[rows])
+    np.testing.assert_array_equal(part.y, np.array(Y)[rows])
+    np.testing.assert_array_equal(part.variance, data.variance[rows])
+
+
+def test_append_puts_the_other_set_behind():
+    first = TrainingData.from_arrays(X, Y, 0.5)
+    second = TrainingData.from_arrays([[7.0, 8.0]], [-9.0], np.nan)
+    both = first.append(second)
+    np.testing.assert_array_equal(both.x, [*X, [7.0, 8.0]])
+    np.testing.assert_array_equal(both.y, [*Y, -9.0])
+    np.testing.assert_array_equal(both.variance, [0.25, 0.25, 0.25, np.nan])
+    assert first.size == 3
+    assert both.has_unknown_noise
+
+
+# Noise shaping
+
+
+def line(y, sd):
+    return TrainingData.from_arrays(np.arange(2.0 * len(y)).reshape(-1, 2), y, sd)
+
+
+def test_shaping_adds_a_linear_sd_below_the_default_threshold():
+    data = line([5.0, 0.0, -15.0, -16.0, -115.0], [1.0, 2.0, 3.0, 0.5, 1.0])
+    shaped = shape_noise(data)
+    expected = [1.0, 4.0, 9.0, 0.25 + 0.05**2, 1.0 + (0.05 * 100) ** 2]
+    np.testing.assert_allclose(shaped.variance, expected, rtol=1e-14)
+    np.testing.assert_array_equal(shaped.x, data.x)
+    np.testing.assert_array_equal(shaped.y, data.y)
+
+
+def test_shaping_uses_the_given_threshold_and_slope():
+    shaped = shape_noise(line([0.0, -3.0, -13.0], 1.0), threshold=3.0, slope=0.2)
+    np.testing.assert_allclose(shaped.variance, [1.0, 1.0, 1.0 + 4.0], rtol=1e-14)
+    shaped = shape_noise(line([0.0, -1e9], 1.0), slope=0.0)
+    np.testing.assert_array_equal(shaped.variance, [1.0, 1.0])
+
+
+def test_shaping_keeps_the_variances_within_ten_orders_of_magnitude():
+    shaped = shape_noise(line([0.0, -1e9], [0.1, 1.0]))
+    np.testing.assert_allclose(shaped.variance, [0.01, 0.01 * 1e10], rtol=1e-12)
+
+
+def test_shaping_counts_an_exact_value_as_the_noise_floor():
+    shaped = shape_noise(line([0.0, -1e9], 0.0))
+    np.testing.assert_allclose(shaped.variance, [0.0, 1e-5 * 1e10], rtol=1e-12)
+
+
+def test_shaping_leaves_unknown_noise_unknown():
+    shaped = shape_noise(line([0.0, -40.0, -40.0], [1.0, np.nan, 1.0]))
+    np.testing.assert_allclose(shaped.variance, [1.0, np.nan, 1.0 + (0.05 * 20) ** 2])
+    shaped = shape_noise(line([0.0, -1e9], np.nan))
+    np.testing.assert_array_equal(shaped.variance, [np.nan, np.nan])
+
+
+@pytest.mark.parametrize("argument", ["threshold", "slope"])
+@pytest.mark.parametrize("value", [-1.0, np.nan])
+def test_shaping_refuses_negative_arguments_by_name(argument, value):
+    with pytest.raises(ValueError, match=f"{argument} must be non-negative, got"):
+        shape_noise(line(Y, 1.0), **{argument: value})
