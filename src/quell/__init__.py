@@ -1,5 +1,22 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
+from quell.evaluations import Evaluations
+from quell.infer import InferenceFailed, infer
+from quell.posterior import Marginal, Posterior
+from quell.problem import Problem
+from quell.result import Result
+from quell.settings import Settings
+
 __version__ = "0.1.0.dev0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "Evaluations",
+    "InferenceFailed",
+    "Marginal",
+    "Posterior",
+    "Problem",
+    "Result",
+    "Settings",
+    "__version__",
+    "infer",
+]

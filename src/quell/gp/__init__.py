@@ -10,12 +10,13 @@ from quell.gp.data import TrainingData, shape_noise
 from quell.gp.factor import FactorisationError
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
-from quell.gp.train import TrainedGP, refresh, train
+from quell.gp.train import Memory, TrainedGP, refresh, train
 
 __all__ = [
     "FactorisationError",
     "GaussianProcess",
     "HyperparameterPrior",
+    "Memory",
     "TrainedGP",
     "TrainingData",
     "refresh",

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from quell.checks import FloatArray
 from quell.gp.data import TrainingData
 from quell.gp.hmc import State, first_step, move, sample_chain
-from quell.gp.hyperposterior import Hyperposterior, Laplace, laplace_approximation
+from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
@@ -25,6 +25,18 @@ DESIGN_SIZE = 200
 BURN_IN, THIN = 15, 4
 _MAX_ITERATIONS = 200
 _RELATIVE_TOLERANCE = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Memory:
+    """What one fit leaves to the next: vectors θ (m, size), the mode first, and the metric.
+
+    ``root`` may be None where the coordinates have changed in between.
+    """
+
+    vectors: FloatArray
+    root: FloatArray | None
+    step: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,13 +56,18 @@ class TrainedGP:
     acceptance: float
     evaluations: int
 
+    @property
+    def memory(self) -> Memory:
+        """What the next fit starts from."""
+        return Memory(np.vstack([self.mode, self.gp.theta]), self.root, self.step)
+
 
 def train(
     rng: np.random.Generator,
     data: TrainingData,
     *,
     n_samples: int = 8,
-    previous: TrainedGP | None = None,
+    previous: TrainedGP | Memory | None = None,
     search: bool = False,
     plausible_range: ArrayLike = 1.0,
     noise_guess: float | None = None,
@@ -78,14 +95,15 @@ def train(
             data, plausible_range=plausible_range, noise_guess=noise_guess
         )
     target = Hyperposterior(MarginalLikelihood(data), prior)
-    if previous is not None and previous.mode.shape != prior.start.shape:
-        previous = None  # unknown noise came or went: another model
-    mode = find_mode(rng, target, previous, search=previous is None or bool(search))
+    memory = previous.memory if isinstance(previous, TrainedGP) else previous
+    if memory is not None and memory.vectors.shape[1] != prior.layout.size:
+        memory = None  # unknown noise came or went: another model
+    mode = find_mode(rng, target, memory, search=memory is None or search)
     theta_mode = prior.constrain(mode)
     laplace = laplace_approximation(target, mode)
     if n_samples == 0:
         gp = GaussianProcess.condition(data, theta_mode[None])
-        step = first_step(len(mode)) if previous is None else previous.step
+        step = first_step(len(mode)) if memory is None else memory.step
         return TrainedGP(gp, theta_mode, laplace.root, step, np.nan, target.evaluations)
     chain = sample_chain(
         rng,
@@ -95,7 +113,7 @@ def train(
         n_draws=n_samples,
         burn_in=burn_in,
         thin=thin,
-        step=None if previous is None else previous.step,
+        step=None if memory is None else memory.step,
     )
     gp = GaussianProcess.condition(data, prior.constrain(chain.draws))
     return TrainedGP(gp, theta_mode, laplace.root, chain.step, chain.acceptance, target.evaluations)
@@ -137,19 +155,18 @@ def refresh(
 def find_mode(
     rng: np.random.Generator,
     target: Hyperposterior,
-    previous: TrainedGP | None = None,
+    memory: Memory | None = None,
     *,
     search: bool = True,
 ) -> FloatArray:
-    """The mode u of the hyperposterior, from the previous fit and/or a global search."""
-    if previous is None and not search:
+    """The mode u of the hyperposterior, from an earlier fit and/or a global search."""
+    if memory is None and not search:
         raise ValueError("without a previous fit the mode needs search=True")
     prior = target.prior
     modes = []
-    if previous is not None:
-        remembered = np.vstack([previous.mode, previous.gp.theta])
-        best = remembered[np.argmax([target.score(theta) for theta in remembered])]
-        modes.append(maximise(target, prior.unconstrain(best), previous.root))
+    if memory is not None:
+        best = memory.vectors[np.argmax([target.score(theta) for theta in memory.vectors])]
+        modes.append(maximise(target, prior.unconstrain(best), memory.root))
     if search:
         design = prior.draw(rng, DESIGN_SIZE)
         best = design[np.argmax([target.score(theta) for theta in design])]
@@ -182,4 +199,4 @@ def maximise(
     return start + (result.x if root is None else root @ result.x), -float(result.fun)
 
 
-__all__ = ["Laplace", "TrainedGP", "find_mode", "maximise", "refresh", "train"]
+__all__ = ["Memory", "TrainedGP", "find_mode", "maximise", "refresh", "train"]

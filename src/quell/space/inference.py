@@ -243,6 +243,47 @@ class InferenceSpace:
         constant = np.sum(np.log(self._standard[1])) + np.sum(np.log(self.scales))
         return np.asarray(np.sum(slopes, axis=-1) + constant)
 
+    def contains(self, theta: ArrayLike) -> BoolArray:
+        """Mask (...) of the points θ (..., n_parameters) strictly within the hard bounds.
+
+        Periodic coordinates are anywhere; fixed ones must have their value.
+
+        >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).contains([[0.5], [1.0]])
+        array([ True, False])
+        """
+        theta = _points("theta", theta, self.n_parameters)
+        lower, upper = self.bounds.lower, self.bounds.upper
+        inside = (theta > lower) & (theta < upper)
+        inside |= self.bounds.periodic & self.free
+        inside |= ~self.free & (theta == lower)
+        return np.asarray(np.all(inside & np.isfinite(theta), axis=-1))
+
+    def standard_coordinate(
+        self, parameter: int, value: FloatArray
+    ) -> tuple[BoolArray, FloatArray, FloatArray]:
+        """One free parameter's values (...) alone: inside the bounds?, v, and log dθ/dv.
+
+        v and the slope of values out of bounds are those of a value inside.
+        """
+        column = int(self.free[:parameter].sum())
+        lower, upper = self.bounds.lower[parameter], self.bounds.upper[parameter]
+        inside = ((value > lower) & (value < upper)) | bool(self.bounds.periodic[parameter])
+        middle = 0.5 * (self.bounds.plausible_lower + self.bounds.plausible_upper)[self.free]
+        theta = np.broadcast_to(middle, (*value.shape, self.dimension)).copy()
+        theta[..., column] = np.where(inside, value, middle[column])
+        t = self._maps.forward(theta)
+        centre, width = self._standard
+        slope = self._maps.log_slope(t)[..., column] + np.log(width[column])
+        return inside, (t[..., column] - centre[column]) / width[column], slope
+
+    def from_standard_coordinate(self, parameter: int, v: float) -> float:
+        """The value of one free parameter at its standardised coordinate ``v``."""
+        column = int(self.free[:parameter].sum())
+        centre, width = self._standard
+        t = centre.copy()
+        t[column] += width[column] * v
+        return float(self._maps.inverse(t)[column])
+
     def clear_of_bounds(self, theta: ArrayLike) -> BoolArray:
         """Mask (...) of the points θ (..., n_parameters) that keep clear of every hard bound.
 

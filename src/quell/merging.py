@@ -1,0 +1,97 @@
+"""Repeated evaluations of one point, merged into one observation.
+
+With known SDs σ_i the merged value is the precision-weighted mean, with τ_i = 1/σ_i²,
+
+    y = Σ τ_i y_i / Σ τ_i,    σ = (Σ τ_i)^(−½);
+
+exact values (σ_i = 0) outweigh noisy ones and are averaged among themselves. Without SDs the
+merged value is the plain mean and its SD stays unknown: it is that of one evaluation divided by
+the root of the count. Where only some SDs at a point are missing, each is taken to be the root
+mean square of those reported there: the noise at one point has one size.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from quell.checks import FloatArray
+from quell.space.bounds import BoolArray
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """n distinct points, in the order they first appeared.
+
+    ``theta`` (n, D), and for each ``value``, ``sd`` (nan = unknown), ``log_prior``, the ``count``
+    of evaluations and the ``row`` of the first. ``group`` (N,) says for each evaluation of the
+    table which of the n points it went into, −1 for none.
+    """
+
+    theta: FloatArray
+    value: FloatArray
+    sd: FloatArray
+    log_prior: FloatArray
+    count: NDArray[np.intp]
+    row: NDArray[np.intp]
+    group: NDArray[np.intp]
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    @property
+    def log_joint(self) -> FloatArray:
+        """Log-likelihood plus log prior (n,)."""
+        return self.value + self.log_prior
+
+
+def merge(
+    theta: FloatArray, value: FloatArray, sd: FloatArray, log_prior: FloatArray, use: BoolArray
+) -> Merged:
+    """Merge those of the N evaluations that are in the mask ``use`` and equal in θ (N, D).
+
+    >>> theta = np.array([[0.0], [1.0], [0.0]])
+    >>> merged = merge(theta, np.array([1.0, 5.0, 3.0]), np.ones(3), np.zeros(3), np.full(3, True))
+    >>> merged.value, merged.count
+    (array([2., 5.]), array([2, 1]))
+    """
+    rows_of: dict[bytes, list[int]] = {}
+    canonical = theta + 0.0  # -0.0 and 0.0 are one point
+    for row in np.flatnonzero(use):
+        rows_of.setdefault(canonical[row].tobytes(), []).append(int(row))
+    groups = list(rows_of.values())
+    group = np.full(len(theta), -1, dtype=np.intp)
+    for i, rows in enumerate(groups):
+        group[rows] = i
+    pairs = [combine(value[rows], sd[rows]) for rows in groups]
+    first = np.array([rows[0] for rows in groups], dtype=np.intp)
+    return Merged(
+        theta=theta[first],
+        value=np.array([pair[0] for pair in pairs], dtype=np.float64),
+        sd=np.array([pair[1] for pair in pairs], dtype=np.float64),
+        log_prior=log_prior[first],
+        count=np.array([len(rows) for rows in groups], dtype=np.intp),
+        row=first,
+        group=group,
+    )
+
+
+def combine(value: FloatArray, sd: FloatArray) -> tuple[float, float]:
+    """Value and SD of the mean of evaluations at one point, each of shape (n,).
+
+    >>> combine(np.array([0.0, 3.0]), np.array([1.0, 2.0]))
+    (0.6, 0.8944271909999159)
+    """
+    if len(value) == 1:
+        return float(value[0]), float(sd[0])
+    if np.any(sd == 0.0):
+        return float(np.mean(value[sd == 0.0])), 0.0
+    known = sd[~np.isnan(sd)]
+    if len(known) == 0:
+        return float(np.mean(value)), float("nan")
+    # Relative to the largest, then to the smallest: squares of extreme SDs overflow.
+    largest = np.max(known)
+    sd = np.where(np.isnan(sd), largest * np.sqrt(np.mean((known / largest) ** 2)), sd)
+    weight = (np.min(sd) / sd) ** 2
+    mean = float(np.sum(weight * value) / np.sum(weight))
+    return mean, float(np.min(sd) / np.sqrt(np.sum(weight)))

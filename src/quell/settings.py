@@ -1,0 +1,97 @@
+"""What a user may change about the algorithm."""
+
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from quell.acquisition import Acquisition, by_name
+
+#: The ablations of Acerbi (2020), by what they change against its main algorithm.
+_PAPER: dict[str, dict[str, Any]] = {
+    "paper-viqr": {"acquisition": "viqr"},
+    "paper-imiqr": {"acquisition": "imiqr"},
+    "paper-eig": {"acquisition": "eig"},
+    "paper-npro": {"acquisition": "npro"},
+    "paper-nowv": {"acquisition": "viqr", "whitening": False, "final_components": 0},
+    "paper-map": {"acquisition": "viqr", "hyperparameters": "map"},
+    "paper-old": {
+        "acquisition": "pro",
+        "whitening": False,
+        "final_components": 0,
+        "frequent_retrain": False,
+    },
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a run; the defaults are what was measured best.
+
+    ``acquisition``: how the next point is chosen: "viqr", "imiqr", "eig", "npro", "pro", an
+    object of your own, or "auto" ("viqr" under noise, "pro" for exact targets).
+    ``whitening``: rotate and rescale the space so that the posterior is round.
+    ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.
+    ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
+    ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
+    solution is unstable (only under noise).
+    ``batch``: evaluations per iteration.
+    ``stop_early``: stop when the solution is stable, before the budget is spent.
+    ``final_components``: smallest number of components of the returned posterior.
+    ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
+    paper does.
+    ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
+    ``max_failed``: share of failed evaluations at which a run gives up.
+
+    >>> Settings(acquisition="eig").acquisition
+    'eig'
+    >>> Settings.variant("paper-nowv").whitening
+    False
+    """
+
+    acquisition: str | Acquisition = "auto"
+    whitening: bool = True
+    whitening_undo_test: bool = False
+    hyperparameters: Literal["sample", "map"] = "sample"
+    frequent_retrain: bool = True
+    batch: int = 5
+    stop_early: bool = True
+    final_components: int = 50
+    min_samples: int = 4
+    noise_shaping: bool = False
+    max_failed: float = 0.8
+
+    def __post_init__(self) -> None:
+        if isinstance(self.acquisition, str):
+            if self.acquisition != "auto":
+                by_name(self.acquisition)
+        elif not callable(getattr(self.acquisition, "prepare", None)):
+            raise ValueError(
+                f"acquisition must be a name or an object with a prepare method, "
+                f"got {self.acquisition!r}"
+            )
+        if self.hyperparameters not in ("sample", "map"):
+            raise ValueError(
+                f'hyperparameters must be "sample" or "map", got {self.hyperparameters!r}'
+            )
+        for name, smallest in (("batch", 1), ("final_components", 0), ("min_samples", 1)):
+            value = getattr(self, name)
+            if not (isinstance(value, int) and value >= smallest):
+                raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
+        if not 0 < self.max_failed <= 1:
+            raise ValueError(f"max_failed must be in (0, 1], got {self.max_failed!r}")
+
+    @classmethod
+    def variant(cls, name: str, **changes: Any) -> "Settings":
+        """The settings of a variant in the paper, e.g. "paper-viqr"; ``changes`` on top."""
+        if name not in _PAPER:
+            close = get_close_matches(name, _PAPER, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
+        return replace(cls(min_samples=1, **_PAPER[name]), **changes)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        if not isinstance(self.acquisition, str):
+            values["acquisition"] = type(self.acquisition).__qualname__
+        return values

@@ -1,0 +1,21 @@
+"""The algorithm: Variational Bayesian Monte Carlo as two steps on one state.
+
+``step`` proposes points and absorbs values; ``update`` ends an iteration; ``training`` builds
+the training set and fits the surrogate; ``reliability``, ``warmup`` and ``whitening`` are the
+rules; ``finish`` chooses and polishes what is returned; ``state`` is what they all pass on.
+"""
+
+from quell.vbmc.finish import best_iteration, boost
+from quell.vbmc.state import Iteration, Solution, State
+from quell.vbmc.step import absorb, initial_state, propose
+
+__all__ = [
+    "Iteration",
+    "Solution",
+    "State",
+    "absorb",
+    "best_iteration",
+    "boost",
+    "initial_state",
+    "propose",
+]

@@ -1,0 +1,89 @@
+"""From the table of evaluations to the surrogate's training set, and the fit to it."""
+
+import numpy as np
+
+from quell.checks import FloatArray
+from quell.gp import HyperparameterPrior, TrainedGP, TrainingData, refresh, shape_noise, train
+from quell.settings import Settings
+from quell.vbmc.state import State
+
+#: Most hyperparameter samples ever held, and how their number falls with the data.
+MOST_SAMPLES = 8
+SAMPLES_TIMES_ROOT_N = 80.0
+
+
+def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.ndarray, FloatArray]:
+    """Training data in the current space, the evaluations behind them, and single-evaluation SDs.
+
+    Repeated evaluations of one point are one observation: their precision-weighted mean. The
+    returned row of an observation is that of its first evaluation. Failed and trimmed
+    evaluations are left out; a point of zero density enters as a low value that the noise
+    keeps from bending the surrogate (see :func:`censored`).
+    """
+    table = state.evaluations
+    merged = table.merge_duplicates(~state.trimmed)
+    rows, theta, y, sd = merged.row, merged.theta, merged.log_joint, merged.sd
+    single = sd * np.sqrt(merged.count)
+    zero = np.flatnonzero(table.zero_density & ~state.trimmed)
+    if len(zero):
+        low, low_sd = censored(y, state.dimension)
+        rows = np.concatenate([rows, zero])
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        theta = np.concatenate([theta, table.theta[zero]])[order]
+        y = np.concatenate([y, np.full(len(zero), low)])[order]
+        sd = np.concatenate([sd, np.full(len(zero), low_sd)])[order]
+        single = np.concatenate([single, np.full(len(zero), low_sd)])[order]
+    x = state.space.to_inference(theta)
+    data = TrainingData.from_arrays(x, y + state.space.log_jacobian(x), sd)
+    if settings.noise_shaping:
+        data = shape_noise(data)
+    return data, rows, single
+
+
+def censored(log_joint: FloatArray, dimension: int) -> tuple[float, float]:
+    """Value and SD by which a point of zero density enters the training set.
+
+    As low as the lowest value kept, at most 10 D below the best: known to be low, not how low.
+    """
+    best = float(log_joint.max())
+    low = max(float(log_joint.min()), best - 10.0 * dimension)
+    return min(low, best - 5.0), 1.0 + 0.1 * dimension
+
+
+def sample_count(state: State, settings: Settings) -> int:
+    """How many hyperparameter samples to hold; 0 for the mode alone."""
+    if settings.hyperparameters == "map":
+        return 0
+    n = len(state.evaluations)
+    count = min(MOST_SAMPLES, round(SAMPLES_TIMES_ROOT_N / np.sqrt(n)))
+    if n >= 200 + 10 * state.dimension and settings.min_samples == 1:
+        return 0
+    return max(count, settings.min_samples)
+
+
+def fit_surrogate(
+    rng: np.random.Generator, state: State, data: TrainingData, settings: Settings,
+    plausible_range: FloatArray, noise_guess: float | None,
+) -> TrainedGP:  # fmt: skip
+    """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
+
+    Full search after a change of the training set or the space, and every third iteration
+    while unreliable; otherwise from the last fit; every other reliable iteration the samples
+    only make one trajectory each.
+    """
+    prior = HyperparameterPrior.for_data(
+        data, plausible_range=plausible_range, noise_guess=noise_guess
+    )
+    n_samples = sample_count(state, settings)
+    t = len(state.history)
+    if (
+        state.fit is not None
+        and not state.full_refit
+        and state.reliability < 1
+        and t % 2
+        and state.fit.gp.n_samples == n_samples
+    ):
+        return refresh(rng, state.fit, data, prior=prior)
+    search = state.full_refit or (state.reliability > 1 and t % 3 == 0)
+    return train(rng, data, n_samples=n_samples, previous=state.memory, search=search, prior=prior)

@@ -1,0 +1,192 @@
+"""The end of an iteration: surrogate, posterior, record; then warm-up and whitening."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from quell.divergence import gaussian_skl
+from quell.gp import GaussianProcess
+from quell.mixture import Mixture
+from quell.settings import Settings
+from quell.space import InferenceSpace
+from quell.variational import VariationalFit, fit_mixture
+from quell.vbmc import reliability as rel
+from quell.vbmc.finish import best_iteration
+from quell.vbmc.state import Iteration, Solution, State
+from quell.vbmc.training import fit_surrogate, training_set
+from quell.vbmc.warmup import leave_warmup, warmup_is_over
+from quell.vbmc.whitening import whiten, whitening_is_due
+
+#: Starts scored by a normal and by a full refit of the mixture.
+N_STARTS, N_STARTS_FULL = 10, 40
+
+
+def end_iteration(
+    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
+    cpu_started: float,
+) -> State:  # fmt: skip
+    """Refit everything to all evaluations and close the iteration; whiten if it is time."""
+    state = refit(rng, state, settings, noise_guess, cpu_started, action="")
+    if state.warmup and len(state.history) > 1:
+        _, rows, _ = training_set(state, settings)
+        if warmup_is_over(state, rows, settings.batch):
+            state = leave_warmup(state)
+            action = "end of warm-up" if not state.warmup else "trimmed"
+            state = replace(
+                state, history=(*state.history[:-1], replace(state.history[-1], action=action))
+            )
+    if settings.whitening and whitening_is_due(state):
+        state = try_whitening(rng, state, settings, noise_guess)
+    return state
+
+
+def try_whitening(
+    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None
+) -> State:
+    """Whiten by the posterior that would be returned now, and refit in the new space.
+
+    With the undo test the new space is kept only if the ELBO gains 0.1 and its SD stays.
+    """
+    started = time.process_time()
+    solution = best_iteration(state.history).solution
+    covariance = _in_space(solution.mixture, solution.space, state.space)[1]
+    whitened = refit(
+        rng, whiten(rng, state, covariance), settings, noise_guess, started, action="whitening"
+    )
+    if settings.whitening_undo_test:
+        old, new = state.history[-1], whitened.history[-1]
+        if new.elbo < old.elbo + 0.1 or new.elbo_sd > 2 * old.elbo_sd + 1:
+            return replace(
+                state,
+                n_whitenings=state.n_whitenings + 2,
+                last_whitening=len(state.history) + 1,
+            )
+    return whitened
+
+
+def refit(
+    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
+    cpu_started: float, action: str,
+) -> State:  # fmt: skip
+    """Train the surrogate, fit the mixture, and append the iteration to the history."""
+    data, _, _ = training_set(state, settings)
+    plausible = state.space.plausible_range(rng)
+    fit = fit_surrogate(rng, state, data, settings, plausible, noise_guess)
+    start = better_start(state, fit.gp)
+    variational = fit_posterior(rng, fit.gp, start, state, settings)
+    record = _record(state, fit.gp, variational, settings, action, cpu_started)
+    return replace(
+        state,
+        fit=fit,
+        memory=fit.memory,
+        mixture=variational.mixture,
+        before=variational.mixture,
+        full_refit=False,
+        in_iteration=0,
+        frequent=_retrain_frequently(state, record, settings),
+        history=(*state.history, record),
+    )
+
+
+def fit_posterior(
+    rng: np.random.Generator, gp: GaussianProcess, start: Mixture | None, state: State,
+    settings: Settings,
+) -> VariationalFit:  # fmt: skip
+    """The mixture's fit at the end of an iteration."""
+    n_components = 2
+    if start is not None:
+        n_components = start.n_components
+        if not state.warmup and state.history:
+            n_components = rel.next_component_count(
+                state.history, start, gp.data.size, noisy=state.noisy,
+                batch=settings.batch, full_refit=state.full_refit,
+            )  # fmt: skip
+    return fit_mixture(
+        rng,
+        gp,
+        start,
+        n_components=n_components,
+        n_starts=N_STARTS_FULL if state.full_refit else N_STARTS,
+        n_climbs=2 if state.full_refit else 1,
+        weights=not state.warmup,
+        prune=not state.warmup,
+    )
+
+
+def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
+    """The mixture from before this iteration's quick refits, if the surrogate likes it more."""
+    from quell.mixture import entropy_lower_bound
+    from quell.quadrature import Quadrature
+
+    if state.mixture is None or state.before is None or state.before is state.mixture:
+        return state.mixture
+    quadrature = Quadrature(gp)
+
+    def bound(mixture: Mixture) -> float:
+        return quadrature.mean_and_gradient(mixture)[0] + entropy_lower_bound(mixture)
+
+    return max(state.mixture, state.before, key=bound)
+
+
+def _retrain_frequently(state: State, record: Iteration, settings: Settings) -> bool:
+    """Whether the next iteration refits after every evaluation (supplement B.1)."""
+    recent = record.index + 1 - 2 <= (record.index if state.warmup else state.last_warmup)
+    return settings.frequent_retrain and state.noisy and bool(recent or record.reliability > 3)
+
+
+def _record(
+    state: State, gp: GaussianProcess, variational: VariationalFit, settings: Settings,
+    action: str, cpu_started: float,
+) -> Iteration:  # fmt: skip
+    elbo = variational.elbo
+    previous = state.history[-1] if state.history else None
+    gskl = np.inf
+    if previous is not None:
+        old = previous.solution
+        gskl = gaussian_skl(
+            *_in_space(old.mixture, old.space, state.space),
+            variational.mixture.mean(),
+            variational.mixture.covariance(),
+        )
+    noise_sd = rel.noise_near_mode(gp)
+    r = rel.reliability_index(
+        elbo.value, elbo.sd, gskl, previous, len(state.history), state.dimension, noise_sd
+    )
+    n_evaluations = len(state.evaluations)
+    stable = rel.is_stable(
+        state.history, n_evaluations, elbo.lower_confidence_bound(rel.IMPROVEMENT_BETA), r,
+        noisy=state.noisy, batch=settings.batch,
+    )  # fmt: skip
+    mean, variance = gp.pooled(gp.data.x)
+    return Iteration(
+        index=len(state.history) + 1,
+        action=action,
+        n_evaluations=n_evaluations,
+        n_training=gp.data.size,
+        elbo=elbo.value,
+        elbo_sd=elbo.sd,
+        gskl=gskl,
+        reliability=r,
+        stable=stable,
+        n_components=variational.mixture.n_components,
+        n_pruned=variational.n_pruned,
+        n_samples=gp.n_samples,
+        noise_sd=noise_sd,
+        best_lcb=float((mean - 3 * np.sqrt(variance)).max()),
+        warmup=state.warmup,
+        cpu_seconds=time.process_time() - cpu_started,
+        solution=Solution(
+            state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights
+        ),
+    )  # fmt: skip
+
+
+def _in_space(
+    mixture: Mixture, own: InferenceSpace, other: InferenceSpace
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and covariance of a mixture, in another space that differs by whitening only."""
+    from quell.vbmc.whitening import linear_map
+
+    a = linear_map(own, other)
+    return mixture.mean() @ a, a.T @ mixture.covariance() @ a

@@ -1,0 +1,72 @@
+"""The end of warm-up: when the bulk of the posterior has been found, and what is then dropped."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quell.checks import FloatArray
+from quell.vbmc.reliability import IMPROVEMENT_BETA
+from quell.vbmc.state import State
+
+#: Iterations without progress, and progress per evaluation that counts as none.
+STALL_EVALUATIONS = 15
+STALL_PER_EVALUATION = 0.2
+NEGLIGIBLE = 0.01
+SMALLEST_DISTANCE = 10
+FALSE_ALARM_RELIABILITY = 100.0
+
+
+def running_lower_bounds(state: State, rows: np.ndarray) -> FloatArray:
+    """Largest f̄ - 3 SD under the current surrogate among the points known at each iteration.
+
+    ``rows`` are the evaluations behind the training points of the surrogate, in order.
+    """
+    assert state.fit is not None
+    mean, variance = state.fit.gp.pooled(state.fit.gp.data.x)
+    bounds = mean - IMPROVEMENT_BETA * np.sqrt(variance)
+    return np.array(
+        [bounds[rows < iteration.n_evaluations].max(initial=-np.inf) for iteration in state.history]
+    )
+
+
+def warmup_is_over(state: State, rows: np.ndarray, batch: int) -> bool:
+    """Whether the search for the bulk has stalled, by one of the two criteria."""
+    history = state.history
+    t = len(history)
+    window = int(np.ceil(STALL_EVALUATIONS / batch))
+    bounds = np.array([it.lower_bound(IMPROVEMENT_BETA) for it in history])
+    lcb = running_lower_bounds(state, rows)
+    smallest_gain = STALL_PER_EVALUATION * batch
+
+    elbo_stalled = False
+    if t > window + 1:
+        recent = bounds[max(3, t - window) :]
+        earlier = bounds[2 : t - window]
+        if len(recent) and len(earlier):
+            elbo_stalled = recent.max() - earlier.max() < smallest_gain
+    lcb_stalled = t > window and lcb[-window:].max() - lcb[:-window].max() < smallest_gain
+
+    first = int(np.argmax(lcb > lcb.max() - NEGLIGIBLE))
+    since = history[-1].n_evaluations - history[first].n_evaluations
+    long_stall = since > 20 + 5 * state.dimension
+
+    last_trim = state.trims[-1] if state.trims else 0
+    far_enough = history[-1].n_evaluations - last_trim >= SMALLEST_DISTANCE
+    return bool(((elbo_stalled and lcb_stalled) or long_stall) and far_enough)
+
+
+def leave_warmup(state: State) -> State:
+    """End warm-up, or note a false alarm; either way drop the lowest evaluations."""
+    dimension, n_trims = state.dimension, len(state.trims)
+    over = state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
+    threshold = (10 * dimension if over else 100 * (dimension + 2)) * (1 + n_trims)
+    log_joint = state.evaluations.log_joint
+    usable = state.evaluations.ok & ~state.trimmed
+    low = usable & (log_joint[usable].max() - log_joint >= threshold)
+    best = np.flatnonzero(usable)[np.argsort(-log_joint[usable], kind="stable")]
+    low[best[: dimension + 1]] = False
+    state = replace(state, trimmed=state.trimmed | low, full_refit=True)
+    if over:
+        return replace(state, warmup=False, last_warmup=len(state.history),
+                       last_whitening=len(state.history))  # fmt: skip
+    return replace(state, trims=(*state.trims, len(state.evaluations)))

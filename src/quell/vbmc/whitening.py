@@ -1,0 +1,91 @@
+"""Variational whitening: a new linear map, and everything that lives in x carried over.
+
+Old and new inference space differ by a linear map only: x_new = x_old A. An axis-aligned
+Gaussian of SDs ℓ becomes one of covariance Aᵀ diag(ℓ²) A, whose diagonal is kept.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from quell.acquisition import SearchBox
+from quell.checks import FloatArray
+from quell.gp.model import Layout
+from quell.mixture import Mixture
+from quell.space import InferenceSpace
+from quell.vbmc.state import State
+
+INTERVAL = 5
+SMALLEST_COMPONENTS = 5
+LARGEST_RELIABILITY = 3.0
+
+
+def whitening_is_due(state: State) -> bool:
+    """Whether the schedule asks for a whitening now (supplement B.2)."""
+    waited = len(state.history) + 1 - state.last_whitening
+    return bool(
+        not state.warmup
+        and state.dimension > 1
+        and state.mixture is not None
+        and state.mixture.n_components >= SMALLEST_COMPONENTS
+        and waited > INTERVAL * max(1, state.n_whitenings)
+        and state.reliability < LARGEST_RELIABILITY
+    )
+
+
+def linear_map(old: InferenceSpace, new: InferenceSpace) -> FloatArray:
+    """A with x_new = x_old A, shape (D, D)."""
+    return ((old.rotation * old.scales).T @ new.rotation) / new.scales
+
+
+def whiten(rng: np.random.Generator, state: State, covariance: FloatArray) -> State:
+    """The state in the space in which ``covariance`` (D, D, of the current x) becomes round."""
+    assert state.fit is not None
+    assert state.mixture is not None
+    space = state.space.whitened(covariance)
+    a = linear_map(state.space, space)
+    log_volume = float(np.log(space.scales).sum() - np.log(state.space.scales).sum())
+    memory = state.fit.memory
+    vectors = _map_hyperparameters(memory.vectors, state.fit.gp.layout, a, log_volume)
+    return replace(
+        state,
+        space=space,
+        fit=None,
+        memory=replace(memory, vectors=vectors, root=None),
+        mixture=map_mixture(state.mixture, a),
+        box=_map_box(rng, state.box, a),
+        n_whitenings=state.n_whitenings + 1,
+        last_whitening=len(state.history) + 1,
+        full_refit=True,
+    )
+
+
+def map_mixture(mixture: Mixture, a: FloatArray) -> Mixture:
+    """The mixture after x -> x A, its covariances made axis-aligned and of one shape again."""
+    spread = mixture.scales[:, None] * mixture.lengths
+    variances = spread**2 @ a**2
+    shares = variances / variances.sum(axis=1, keepdims=True)
+    lengths = np.sqrt(mixture.dimension * shares.mean(axis=0))
+    scales = np.exp(np.mean(0.5 * np.log(variances) - np.log(lengths), axis=1))
+    return Mixture(mixture.weights, mixture.means @ a, scales, lengths)
+
+
+def _map_hyperparameters(
+    theta: FloatArray, layout: Layout, a: FloatArray, log_volume: float
+) -> FloatArray:
+    """θ (..., size) in the new space; the log joint gains the change of the log-Jacobian."""
+    new = theta.copy()
+    for entry in (layout.lengths, layout.mean_scales):
+        new[..., entry] = 0.5 * np.log(np.exp(2 * theta[..., entry]) @ a**2)
+    new[..., layout.mean_location] = theta[..., layout.mean_location] @ a
+    new[..., layout.mean_max] += log_volume
+    return new
+
+
+def _map_box(rng: np.random.Generator, box: SearchBox, a: FloatArray) -> SearchBox:
+    """A box around the image of the old one: the range of a thousand mapped points."""
+    corners = box.lower + (box.upper - box.lower) * rng.random((1000, len(a)))
+    mapped = corners @ a
+    low, high = mapped.min(axis=0), mapped.max(axis=0)
+    margin = (high - low) / 1000
+    return SearchBox(low - margin, high + margin)
