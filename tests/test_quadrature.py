@@ -544,6 +544,38 @@ def test_ill_conditioned_surrogates_give_finite_moments_and_no_negative_variance
     assert np.isfinite(quadrature.covariance_with(q, rng.normal(size=(3, 2)))).all()
 
 
+def lost_to_rounding(seed):
+    """A variance of some 10⁻³ as the difference of terms of 10¹⁴, and a mixture."""
+    x = np.linspace(-3, 3, 40)[:, None]
+    theta = [[3.0, np.log(1e7), 0.5 * np.log(1e-5), 0.0, 0.0, 1.0]]
+    data = TrainingData.from_arrays(x, -0.5 * x[:, 0] ** 2)
+    means = np.random.default_rng(seed).uniform(-2, 2, (3, 1))
+    q = Mixture(np.full(3, 1 / 3), means, np.full(3, 0.3), [1.0])
+    return Quadrature(GaussianProcess.condition(data, theta)), q
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_variance_lost_to_rounding_is_not_negative(seed):
+    quadrature, q = lost_to_rounding(seed)
+    result = quadrature.moments(q)
+    assert np.diagonal(result.component_covariances[0]).min() > 0
+    assert result.sample_variances[0] > 0
+    assert result.within > 0
+    value, gradient = quadrature.lower_bound_and_gradient(q, 3.0)
+    assert np.isfinite(value)
+    assert value <= quadrature.mean_and_gradient(q)[0]
+    assert np.isfinite(gradient).all()
+
+
+def test_a_floored_variance_has_no_slope():
+    for seed in range(12):  # rounding decides which of them are at the floor
+        quadrature, q = lost_to_rounding(seed)
+        value, gradient = quadrature.lower_bound_and_gradient(q, 3.0)
+        mean, mean_gradient = quadrature.mean_and_gradient(q)
+        if mean - value < 1e-6:
+            np.testing.assert_allclose(gradient, mean_gradient, atol=1e-6)
+
+
 def test_a_component_on_an_exactly_known_point_has_a_variance_of_almost_nothing():
     data = TrainingData.from_arrays([[0.0], [1.0], [2.0]], [0.0, -1.0, 3.0])
     gp = GaussianProcess.condition(data, [[0.0, 0.0, -30.0, 0.0, 0.0, 0.0]])

@@ -136,7 +136,8 @@ class Quadrature:
         sd = float(np.sqrt(within + between_variance(means, gp.weights)))
         between_slope = gp.weights * (means - mean) / between_divisor(gp.weights)
         gradient = mean_gradient.combine(gp.weights - beta / sd * between_slope)
-        gradient -= variance_gradient.combine(beta / (2 * sd) * gp.weights)
+        floored = variances <= VARIANCE_FLOOR  # constant there
+        gradient -= variance_gradient.combine(np.where(floored, 0.0, beta / (2 * sd) * gp.weights))
         return mean - beta * sd, gradient
 
     def covariance_with(self, mixture: Mixture, x: ArrayLike) -> FloatArray:

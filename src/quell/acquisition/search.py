@@ -34,8 +34,8 @@ DISTINCT = 0.25
 TAIL_DF = 3.0
 #: A local search ends after this many iterations, or when one gains less than TOLERANCE: the
 #: score is a logarithm, so that is a part of the acquisition function.
-MAX_ITERATIONS = 50
-TOLERANCE = 1e-5
+MAX_ITERATIONS = 20
+TOLERANCE = 1e-3
 #: Places on the way from a start (0) to where its local search ended (1), at which noise and
 #: veto are looked up: the end may lie in a noisier cell, or not be allowed.
 PATH = 0.6 ** np.arange(10)

@@ -10,7 +10,7 @@ from quell.gp.data import TrainingData, shape_noise
 from quell.gp.factor import FactorisationError
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
-from quell.gp.train import Memory, TrainedGP, refresh, train
+from quell.gp.train import Memory, TrainedGP, refresh, retrain, train
 
 __all__ = [
     "FactorisationError",
@@ -20,6 +20,7 @@ __all__ = [
     "TrainedGP",
     "TrainingData",
     "refresh",
+    "retrain",
     "shape_noise",
     "train",
 ]

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from quell.checks import FloatArray
 from quell.gp.data import TrainingData
-from quell.gp.hmc import State, first_step, move, sample_chain
+from quell.gp.hmc import TARGET_ACCEPTANCE, State, first_step, move, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
 from quell.gp.posterior import GaussianProcess
@@ -23,8 +23,15 @@ from quell.gp.prior import HyperparameterPrior
 DESIGN_SIZE = 200
 #: Length of the chain: trajectories before the first draw, and per draw.
 BURN_IN, THIN = 15, 4
+#: Trajectories of each sample when the data have grown a little, and how many SDs above its
+#: expected distance from the mode a sample may lie before it counts as stale.
+PARTICLE_TRAJECTORIES = 2
+STALE_SDS = 4.0
 _MAX_ITERATIONS = 200
-_RELATIVE_TOLERANCE = 1e-7
+#: The search ends when an iteration gains less than this, in nats (or of the gain so far).
+_TOLERANCE = 1e-6
+#: Value of the objective where the density is zero.
+WALL = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,19 +144,85 @@ def refresh(
         prior = HyperparameterPrior.for_data(
             data, plausible_range=plausible_range, noise_guess=noise_guess
         )
+    _check_layout(fit, prior)
+    target = Hyperposterior(MarginalLikelihood(data), prior)
+    states = _particles(target, fit.gp.theta)
+    states, acceptance = _move_all(rng, target, states, fit.root, fit.step, 1)
+    draws = prior.constrain(np.stack([state.u for state in states]))
+    gp = GaussianProcess.condition(data, draws, fit.gp.weights)
+    return TrainedGP(gp, fit.mode, fit.root, fit.step, acceptance, target.evaluations)
+
+
+def retrain(
+    rng: np.random.Generator,
+    fit: TrainedGP,
+    data: TrainingData,
+    *,
+    plausible_range: ArrayLike = 1.0,
+    noise_guess: float | None = None,
+    prior: HyperparameterPrior | None = None,
+    trajectories: int = PARTICLE_TRAJECTORIES,
+) -> TrainedGP:
+    """Follow data that have grown a little: a new mode and metric, and the samples moved on.
+
+    Between :func:`refresh` and :func:`train` in cost. The samples of ``fit`` are particles that
+    make a few trajectories each under the new metric. Should the new mode lie so high above
+    them that they cannot be draws from around it, they are stale and a new chain starts there.
+    """
+    if prior is None:
+        prior = HyperparameterPrior.for_data(
+            data, plausible_range=plausible_range, noise_guess=noise_guess
+        )
+    _check_layout(fit, prior)
+    target = Hyperposterior(MarginalLikelihood(data), prior)
+    mode = find_mode(rng, target, fit.memory, search=False)
+    root = laplace_approximation(target, mode).root
+    top = State(mode, *target(mode))
+    states = _particles(target, fit.gp.theta)
+    # Under a normal posterior the gap to the mode is ½ χ² with as many degrees as θ has entries.
+    size = len(mode)
+    gap = top.value - float(np.median([state.value for state in states]))
+    weights = None
+    if gap > size / 2 + STALE_SDS * np.sqrt(size / 2):
+        chain = sample_chain(
+            rng, target, top, root,
+            n_draws=len(states), burn_in=BURN_IN, thin=THIN, step=fit.step,
+        )  # fmt: skip
+        draws, step, acceptance = chain.draws, chain.step, chain.acceptance
+    else:
+        states, acceptance = _move_all(rng, target, states, root, fit.step, trajectories)
+        draws = np.stack([state.u for state in states])
+        # One step of stochastic approximation, as in the burn-in of a chain.
+        step = fit.step * float(np.exp(0.5 * (acceptance - TARGET_ACCEPTANCE)))
+        weights = fit.gp.weights
+    gp = GaussianProcess.condition(data, prior.constrain(draws), weights)
+    return TrainedGP(gp, prior.constrain(mode), root, step, acceptance, target.evaluations)
+
+
+def _particles(target: Hyperposterior, theta: FloatArray) -> list[State]:
+    """The hyperparameter samples (S, size) as states of the chain."""
+    return [State(u, *target(u)) for u in target.prior.unconstrain(theta)]
+
+
+def _move_all(
+    rng: np.random.Generator, target: Hyperposterior, states: list[State], root: FloatArray,
+    step: float, trajectories: int,
+) -> tuple[list[State], float]:  # fmt: skip
+    """Every state moved by some trajectories, and the mean acceptance probability."""
+    moved, accepted = [], []
+    for state in states:
+        for _ in range(trajectories):
+            state, acceptance = move(rng, target, state, root, step)
+            accepted.append(acceptance)
+        moved.append(state)
+    return moved, float(np.mean(accepted))
+
+
+def _check_layout(fit: TrainedGP, prior: HyperparameterPrior) -> None:
     if fit.gp.layout != prior.layout:
         raise ValueError(
             "data have unknown noise where the fit's had none, or the reverse: call train instead"
         )
-    target = Hyperposterior(MarginalLikelihood(data), prior)
-    moved, accepted = [], []
-    for theta in fit.gp.theta:
-        u = prior.unconstrain(theta)
-        state, acceptance = move(rng, target, State(u, *target(u)), fit.root, fit.step)
-        moved.append(prior.constrain(state.u))
-        accepted.append(acceptance)
-    gp = GaussianProcess.condition(data, np.stack(moved), fit.gp.weights)
-    return TrainedGP(gp, fit.mode, fit.root, fit.step, float(np.mean(accepted)), target.evaluations)
 
 
 def find_mode(
@@ -183,20 +256,23 @@ def maximise(
     its coordinates, where a quasi-Newton method needs few steps.
     """
 
+    reference = target(start)[0]
+
     def loss(z: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = target(start + (z if root is None else root @ z))
         if not np.isfinite(value):
-            return 1e25, np.zeros_like(z)  # so bad that the line search turns back
-        return -value, -(gradient if root is None else gradient @ root)
+            return WALL, np.zeros_like(z)  # the line search turns back
+        return reference - value, -(gradient if root is None else gradient @ root)
 
     result = minimize(
         loss,
         np.zeros_like(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": _MAX_ITERATIONS, "ftol": _RELATIVE_TOLERANCE, "gtol": 1e-3},
+        options={"maxiter": _MAX_ITERATIONS, "ftol": _TOLERANCE, "gtol": 1e-3},
     )
-    return start + (result.x if root is None else root @ result.x), -float(result.fun)
+    found = start + (result.x if root is None else root @ result.x)
+    return found, reference - float(result.fun)
 
 
-__all__ = ["Memory", "TrainedGP", "find_mode", "maximise", "refresh", "train"]
+__all__ = ["Memory", "TrainedGP", "find_mode", "maximise", "refresh", "retrain", "train"]

@@ -26,7 +26,9 @@ SCORING_SIZE = 1024
 MAX_ITERATIONS = 50
 #: The climb ends when one iteration gains less than this, in nats.
 TOLERANCE = 1e-4
-#: Deleting a light component is accepted if it changes ELCBO₃ by less than this over √K.
+#: Log scales beyond this do not occur; what the objective is taken to be there.
+LARGEST_LOG, WALL = 300.0, 1e6
+#: Deleting a light component is accepted if it lowers ELCBO₃ by less than this over √K.
 PRUNING_TOLERANCE = 0.01
 PRUNING_BETA = 3.0
 
@@ -72,7 +74,7 @@ def fit_mixture(
     >>> bool(abs(fit.elbo.value - np.log(2 * np.pi)) < 0.02)
     True
     """
-    _check(start, gp, n_components, n_starts, n_climbs)
+    _check(start, gp, n_components, n_starts, n_climbs, beta)
     quadrature = Quadrature(gp)
     pruning_weight = PRUNING_WEIGHT if prune else 0.0
     penalty = Penalty.for_points(gp.data.x, pruning_weight)
@@ -118,11 +120,12 @@ def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERAT
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:
         vector = origin + units * z
-        if not (np.abs(vector) < 1e6).all():  # a step of the line search gone wild
-            return 1e25, np.zeros_like(z)
+        # A step of the line search gone wild: a wall, not so high that L-BFGS gives up.
+        if not (np.isfinite(vector).all() and (np.abs(vector[k * d :]) < LARGEST_LOG).all()):
+            return WALL, np.zeros_like(z)
         value, gradient = objective(Mixture.from_vector(vector, k, d))
         if not np.isfinite(value):
-            return 1e25, np.zeros_like(z)
+            return WALL, np.zeros_like(z)
         # Relative to the start, so that the relative tolerance is an absolute one.
         return value - reference, units * gradient
 
@@ -145,7 +148,7 @@ def prune_components(
     elbo: Elbo,
     base: FloatArray,
 ) -> tuple[Mixture, Elbo, int]:
-    """Remove light components whose absence leaves ELCBO₃ as it is; returns their number too."""
+    """Remove light components whose absence does not lower ELCBO₃; returns their number too."""
     tolerance = PRUNING_TOLERANCE / np.sqrt(mixture.n_components)
     n_pruned = 0
     kept_light = np.zeros(mixture.n_components, dtype=bool)
@@ -159,7 +162,7 @@ def prune_components(
         change = smaller_elbo.lower_confidence_bound(PRUNING_BETA) - elbo.lower_confidence_bound(
             PRUNING_BETA
         )
-        if abs(change) < tolerance:
+        if change > -tolerance:
             mixture, elbo = smaller, smaller_elbo
             kept_light = np.delete(kept_light, k)
             n_pruned += 1
@@ -174,13 +177,16 @@ def _check(
     n_components: int | None,
     n_starts: int,
     n_climbs: int,
+    beta: float,
 ) -> None:
     if start is not None and start.dimension != gp.dimension:
         raise ValueError(
             f"start has {start.dimension} dimensions, the surrogate has {gp.dimension}"
         )
-    if n_components is not None and n_components < 1:
-        raise ValueError(f"n_components must be at least 1, got {n_components}")
+    if n_components is not None and not (isinstance(n_components, int) and n_components >= 1):
+        raise ValueError(f"n_components must be an integer of at least 1, got {n_components!r}")
+    if not (np.isfinite(beta) and beta >= 0):
+        raise ValueError(f"beta must be non-negative and finite, got {beta!r}")
     if start is not None and n_components is not None and n_components < start.n_components:
         raise ValueError(
             f"n_components is {n_components}, but start has {start.n_components} already; "

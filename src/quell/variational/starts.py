@@ -95,15 +95,20 @@ def candidates(
     fresh: list[Mixture] = []
     n_near = 0 if current is None else (max(1, n // 3) if from_data else n)
     if current is not None:
-        grown = grow(rng, current, n_components)
-        if not weights:
-            equal = np.full(grown.n_components, 1 / grown.n_components)
-            grown = Mixture(equal, grown.means, grown.scales, grown.lengths)
-        near.append(grown)
+        near.append(_grown(rng, current, n_components, weights))
         for _ in range(n_near - 1):
-            near.append(jitter(rng, grow(rng, grown, n_components), weights=weights))
+            near.append(jitter(rng, _grown(rng, current, n_components, weights), weights=weights))
     n_fresh = max(n - n_near, 2) if from_data or current is None else 0
     for i in range(n_fresh):
         start = from_points(rng, points, n_components, best=i % 2 == 0)
         fresh.append(start if i == 0 else jitter(rng, start, weights=weights))
     return near, fresh
+
+
+def _grown(rng: np.random.Generator, mixture: Mixture, n_components: int, weights: bool) -> Mixture:
+    """The mixture grown; with equal weights where they are not fitted."""
+    grown = grow(rng, mixture, n_components)
+    if weights:
+        return grown
+    equal = np.full(grown.n_components, 1 / grown.n_components)
+    return Mixture(equal, grown.means, grown.scales, grown.lengths)

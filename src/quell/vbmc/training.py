@@ -1,9 +1,11 @@
 """From the table of evaluations to the surrogate's training set, and the fit to it."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from quell.checks import FloatArray
-from quell.gp import HyperparameterPrior, TrainedGP, TrainingData, refresh, shape_noise, train
+from quell.gp import HyperparameterPrior, TrainedGP, TrainingData, retrain, shape_noise, train
 from quell.settings import Settings
 from quell.vbmc.state import State
 
@@ -69,21 +71,22 @@ def fit_surrogate(
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
     Full search after a change of the training set or the space, and every third iteration
-    while unreliable; otherwise from the last fit; every other reliable iteration the samples
-    only make one trajectory each.
+    while unreliable; otherwise the samples of the last fit move on.
     """
     prior = HyperparameterPrior.for_data(
         data, plausible_range=plausible_range, noise_guess=noise_guess
     )
     n_samples = sample_count(state, settings)
-    t = len(state.history)
-    if (
-        state.fit is not None
-        and not state.full_refit
-        and state.reliability < 1
-        and t % 2
-        and state.fit.gp.n_samples == n_samples
-    ):
-        return refresh(rng, state.fit, data, prior=prior)
-    search = state.full_refit or (state.reliability > 1 and t % 3 == 0)
-    return train(rng, data, n_samples=n_samples, previous=state.memory, search=search, prior=prior)
+    search = state.full_refit or (state.reliability > 1 and len(state.history) % 3 == 0)
+    fit = state.fit
+    if fit is None or search or n_samples == 0 or n_samples > fit.gp.n_samples:
+        return train(
+            rng, data, n_samples=n_samples, previous=state.memory, search=search, prior=prior
+        )
+    if n_samples < fit.gp.n_samples:
+        gp = fit.gp
+        keep = np.sort(rng.choice(gp.n_samples, n_samples, replace=False))
+        fit = replace(
+            fit, gp=replace(gp, theta=gp.theta[keep], weights=np.full(n_samples, 1 / n_samples))
+        )
+    return retrain(rng, fit, data, prior=prior)

@@ -1,0 +1,81 @@
+"""Situations for the tests of the acquisition functions, and losses straight from the paper."""
+
+import numpy as np
+from hypothesis import settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from quell.acquisition import Situation
+from quell.gp import GaussianProcess, TrainingData
+from quell.mixture import Mixture
+
+modest = settings(deadline=None, derandomize=True, max_examples=12)
+U = norm.ppf(0.75)
+NAMES = ("viqr", "imiqr", "eig", "npro", "pro")
+
+situations = st.builds(
+    dict,
+    dimension=st.sampled_from([1, 2, 5]),
+    n_samples=st.sampled_from([1, 4]),
+    noise=st.sampled_from(["known", "unknown", "partly"]),
+    pending=st.sampled_from([0, 2]),
+    seed=st.integers(0, 1000),
+)
+
+
+def make_situation(dimension=2, n_samples=4, noise="known", pending=0, seed=0, size=12, K=3):
+    """A wavy quadratic, unequal weights of the samples, a mixture roughly where it is high."""
+    rng = np.random.default_rng([seed, dimension, n_samples])
+    x = rng.normal(size=(size, dimension)) * 1.2
+    sd = rng.uniform(0.2, 1.0, size)
+    y = 3 - 0.5 * (x**2).sum(axis=1) + 0.8 * np.sin(2 * x[:, 0]) + sd * rng.normal(size=size)
+    reported = {
+        "exact": np.zeros(size),
+        "known": sd,
+        "unknown": np.full(size, np.nan),
+        "partly": np.where(np.arange(size) % 3 == 0, np.nan, sd),
+    }[noise]
+    data = TrainingData.from_arrays(x, y, reported)
+    d = dimension
+    theta = np.concatenate([np.full(d, 0.2), [0.6, -2.0, 3.0], np.zeros(d), np.full(d, 0.3)])
+    if noise in ("unknown", "partly"):
+        theta = np.append(theta, -1.0)
+    theta = theta + 0.25 * rng.normal(size=(n_samples, len(theta)))
+    gp = GaussianProcess.condition(data, theta, rng.uniform(0.2, 1.0, n_samples))
+    for place in rng.normal(size=(pending, dimension)):
+        gp = gp.append_pending(place, 0.4)
+    mixture = Mixture(
+        rng.dirichlet(np.full(K, 3.0)),
+        0.7 * rng.normal(size=(K, dimension)),
+        rng.uniform(0.4, 0.9, K),
+        rng.uniform(0.7, 1.3, dimension),
+    )
+    return Situation.of(gp, mixture)
+
+
+def points(situation, n, seed=0):
+    return np.random.default_rng([seed, n]).normal(size=(n, situation.gp.dimension))
+
+
+def central_differences(function, x, step=1e-5):
+    return np.array(
+        [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))]
+    )
+
+
+def two_sinh(y):
+    return np.exp(y) - np.exp(-y)
+
+
+def grid_1d(situation, n=4001, width=8.0):
+    """An even grid about the mixture, and its cell."""
+    centre = situation.mixture.mean()[0]
+    grid = np.linspace(centre - width, centre + width, n)[:, None]
+    return grid, 2 * width / (n - 1)
+
+
+def lookahead_sds(situation, a, x):
+    """SDs at ``a`` before, (S, n), and after one observation at each ``x``, (S, n, m)."""
+    gp = situation.gp
+    before = np.sqrt(gp.predict(a)[1])
+    return before, np.sqrt(gp.lookahead_variance(a, x, situation.noise.sd_at(x)))
