@@ -75,10 +75,12 @@ class ReductionScore(SurrogateScore):
         if not reduction > 0:
             return -np.inf, np.zeros_like(local.x)
         # d[-2 sinh(us')]/dτ² = (u/s') cosh(us'), and 2 cosh(us') = e^{us} (e^{-2δ} + e^{-2p}).
-        by_tau_squared = self._terms * (0.5 * U) / after * (1 - drop + tail) / reduction
-        by_covariance = by_tau_squared * 2 * covariance / total
-        by_variance = -(by_tau_squared * covariance**2).sum(axis=1) / total[:, 0] ** 2
-        gradient = self.ahead.local_gradient(local, prior, by_covariance, by_variance)
+        # Where next to nothing is left to reduce the slope overflows: the search refuses it.
+        with np.errstate(over="ignore", invalid="ignore"):
+            by_tau_squared = self._terms * (0.5 * U) / after * (1 - drop + tail) / reduction
+            by_covariance = by_tau_squared * 2 * covariance / total
+            by_variance = -(by_tau_squared * covariance**2).sum(axis=1) / total[:, 0] ** 2
+            gradient = self.ahead.local_gradient(local, prior, by_covariance, by_variance)
         return self._log_scale + float(np.log(reduction)), gradient
 
 

@@ -14,8 +14,10 @@ from quell.vbmc.state import Iteration, Solution
 
 SELECTION_BETA = 5.0
 RECENT_SHARE = 0.25
-BOOST_BASES = (256, 512)
-BOOST_ITERATIONS = 100
+#: The base sample of the polish has as many points per component as fit this many terms.
+POLISH_TERMS = 400_000
+POLISH_SIZES = (256, 4096)
+POLISH_ITERATIONS = 60
 SCORING_SIZE = 2048
 #: A boosted posterior may differ from the other by at most this gsKL: it is a polish, and a
 #: larger change means that it found something only the surrogate believes in.
@@ -38,26 +40,36 @@ def best_iteration(history: Sequence[Iteration]) -> Iteration:
 def boost(
     rng: np.random.Generator, solution: Solution, settings: Settings
 ) -> tuple[Solution, bool]:
-    """The solution with at least ``final_components`` components, and whether it was taken.
+    """The solution polished, and with at least ``final_components`` components if that helps.
 
-    Both mixtures are compared on one fresh base sample; the boosted one is kept only if its
-    ELCBO₃ is not lower and it has not wandered off.
+    Three mixtures are compared on one fresh base sample: the solution as it is, optimised once
+    more, and grown. A new one is taken only if its ELCBO₃ is higher and it has not wandered
+    off. Also says whether one was.
     """
     gp = solution.surrogate()
-    n_components = max(settings.final_components, solution.mixture.n_components)
-    fit = fit_mixture(
-        rng, gp, solution.mixture, n_components=n_components, n_starts=10, prune=False,
-        base_sizes=BOOST_BASES, max_iterations=BOOST_ITERATIONS, scoring_size=SCORING_SIZE,
-    )  # fmt: skip
     quadrature = Quadrature(gp)
     base = normal_base_sample(SCORING_SIZE, gp.dimension, rng)
-    old = evaluate_elbo(quadrature, solution.mixture, base)
-    new = evaluate_elbo(quadrature, fit.mixture, base)
-    change = gaussian_skl(
-        solution.mixture.mean(), solution.mixture.covariance(),
-        fit.mixture.mean(), fit.mixture.covariance(),
-    )  # fmt: skip
-    better = new.lower_confidence_bound(3.0) >= old.lower_confidence_bound(3.0)
-    if better and change < LARGEST_CHANGE:
-        return replace(solution, mixture=fit.mixture, elbo=new), True
-    return replace(solution, elbo=old), False
+    old = solution.mixture
+    best, best_elbo = old, evaluate_elbo(quadrature, old, base)
+    for n_components in sorted(
+        {old.n_components, max(old.n_components, settings.final_components)}
+    ):
+        fit = fit_mixture(
+            rng, gp, old, n_components=n_components, n_starts=5, prune=False,
+            base_sizes=_base_sizes(n_components), max_iterations=POLISH_ITERATIONS,
+            scoring_size=256,
+        )  # fmt: skip
+        elbo = evaluate_elbo(quadrature, fit.mixture, base)
+        change = gaussian_skl(
+            old.mean(), old.covariance(), fit.mixture.mean(), fit.mixture.covariance()
+        )
+        gain = elbo.lower_confidence_bound(3.0) - best_elbo.lower_confidence_bound(3.0)
+        if gain > 0 and change < LARGEST_CHANGE:
+            best, best_elbo = fit.mixture, elbo
+    return replace(solution, mixture=best, elbo=best_elbo), best is not old
+
+
+def _base_sizes(n_components: int) -> tuple[int, ...]:
+    """A small base sample to get close, and the largest affordable one for this many components."""
+    affordable = 2 ** int(np.log2(POLISH_TERMS / n_components**2))
+    return 128, int(np.clip(affordable, *POLISH_SIZES))

@@ -74,9 +74,10 @@ class State:
     """Everything the algorithm knows between two steps.
 
     ``design`` (n, D_full) are the first points to evaluate; ``trimmed`` (N,) marks evaluations
-    taken out of the training set; ``fit`` and ``mixture`` are None until the design is
-    evaluated; ``memory`` is what the next fit starts from; ``in_iteration`` counts evaluations
-    since the last iteration ended; ``before`` is the mixture at its start.
+    taken out of the training set; ``plausible_range`` (D,) is the plausible box's width in x;
+    ``fit`` and ``mixture`` are None until the design is evaluated; ``memory`` is what the next
+    fit starts from; ``in_iteration`` counts evaluations since the last iteration ended;
+    ``before`` is the mixture at its start.
     """
 
     space: InferenceSpace
@@ -85,6 +86,7 @@ class State:
     evaluations: Evaluations
     trimmed: np.ndarray
     box: SearchBox
+    plausible_range: FloatArray
     fit: TrainedGP | None = None
     memory: Memory | None = None
     mixture: Mixture | None = None

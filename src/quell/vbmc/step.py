@@ -59,6 +59,7 @@ def initial_state(
         evaluations=evaluations,
         trimmed=np.zeros(len(evaluations), dtype=bool),
         box=SearchBox(-half, half),
+        plausible_range=np.ones(space.dimension),
     )
 
 
@@ -152,8 +153,7 @@ def quick_update(
     assert state.fit is not None
     data, _, _ = training_set(state, settings)
     if state.frequent:
-        plausible = state.space.plausible_range(rng)
-        fit = refresh(rng, state.fit, data, plausible_range=plausible,
+        fit = refresh(rng, state.fit, data, plausible_range=state.plausible_range,
                       noise_guess=problem.noise_guess)  # fmt: skip
         quick = fit_mixture(
             rng, fit.gp, state.mixture, n_starts=QUICK_STARTS, weights=not state.warmup,

@@ -12,6 +12,8 @@ from quell.vbmc.state import State
 #: Most hyperparameter samples ever held, and how their number falls with the data.
 MOST_SAMPLES = 8
 SAMPLES_TIMES_ROOT_N = 80.0
+#: Iterations between global searches for another mode of the hyperparameters.
+SEARCH_INTERVAL = 6
 
 
 def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.ndarray, FloatArray]:
@@ -66,18 +68,20 @@ def sample_count(state: State, settings: Settings) -> int:
 
 def fit_surrogate(
     rng: np.random.Generator, state: State, data: TrainingData, settings: Settings,
-    plausible_range: FloatArray, noise_guess: float | None,
+    noise_guess: float | None,
 ) -> TrainedGP:  # fmt: skip
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
-    Full search after a change of the training set or the space, and every third iteration
-    while unreliable; otherwise the samples of the last fit move on.
+    Full search after a change of the training set or the space, and now and then while
+    unreliable; otherwise the samples of the last fit move on.
     """
     prior = HyperparameterPrior.for_data(
-        data, plausible_range=plausible_range, noise_guess=noise_guess
+        data, plausible_range=state.plausible_range, noise_guess=noise_guess
     )
     n_samples = sample_count(state, settings)
-    search = state.full_refit or (state.reliability > 1 and len(state.history) % 3 == 0)
+    search = state.full_refit or (
+        state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
+    )
     fit = state.fit
     if fit is None or search or n_samples == 0 or n_samples > fit.gp.n_samples:
         return train(

@@ -71,8 +71,7 @@ def refit(
 ) -> State:  # fmt: skip
     """Train the surrogate, fit the mixture, and append the iteration to the history."""
     data, _, _ = training_set(state, settings)
-    plausible = state.space.plausible_range(rng)
-    fit = fit_surrogate(rng, state, data, settings, plausible, noise_guess)
+    fit = fit_surrogate(rng, state, data, settings, noise_guess)
     start = better_start(state, fit.gp)
     variational = fit_posterior(rng, fit.gp, start, state, settings)
     record = _record(state, fit.gp, variational, settings, action, cpu_started)

@@ -54,6 +54,7 @@ def whiten(rng: np.random.Generator, state: State, covariance: FloatArray) -> St
         memory=replace(memory, vectors=vectors, root=None),
         mixture=map_mixture(state.mixture, a),
         box=_map_box(rng, state.box, a),
+        plausible_range=space.plausible_range(rng),
         n_whitenings=state.n_whitenings + 1,
         last_whitening=len(state.history) + 1,
         full_refit=True,

@@ -1,0 +1,43 @@
+"""The benchmark's problems, by name."""
+
+from difflib import get_close_matches
+from functools import cache
+
+from quell.bench.problems.base import BenchError, Benchmark, Truth
+from quell.bench.problems.registry import Entry
+from quell.bench.problems.synthetic import SYNTHETIC
+
+PROBLEMS: dict[str, Entry] = {**SYNTHETIC}
+
+__all__ = ["PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
+
+
+def choose(kind: str, name: str, known: list[str]) -> str:
+    """``name`` if it is known; else :class:`BenchError` that suggests the nearest."""
+    if name in known:
+        return name
+    close = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
+    hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
+    raise BenchError(f"unknown {kind} {name!r}; {hint}")
+
+
+def load(name: str, dim: int | None = None) -> Benchmark:
+    """The problem of this name, in ``dim`` dimensions where there is a choice.
+
+    >>> problem = load("student", dim=8)
+    >>> problem.name, problem.dimension
+    ('student', 8)
+    >>> load("rosenbrok")
+    Traceback (most recent call last):
+        ...
+    quell.bench.problems.base.BenchError: unknown problem 'rosenbrok'; did you mean 'rosenbrock'?
+    """
+    entry = PROBLEMS[choose("problem", name, list(PROBLEMS))]
+    dim = entry.check(name, dim)
+    return entry.make(dim) if entry.data else _made(name, dim)
+
+
+@cache
+def _made(name: str, dim: int) -> Benchmark:
+    """One object per process, so that its truth is computed once."""
+    return PROBLEMS[name].make(dim)

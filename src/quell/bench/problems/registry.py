@@ -1,0 +1,33 @@
+"""An entry in the list of problems."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from quell.bench.problems.base import BenchError, Benchmark
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a problem is made: its function of D, its usual D, and what it is.
+
+    ``noise`` says what mode "noisy" does; ``smallest`` is the least D of problems that exist in
+    many dimensions, None for those with one only; ``data`` marks problems that need the data
+    folder.
+    """
+
+    make: Callable[[int], Benchmark]
+    dimension: int
+    text: str
+    noise: str = "SD 1, emulated"
+    smallest: int | None = None
+    data: bool = False
+
+    def check(self, name: str, dim: int | None) -> int:
+        """The dimension: ``dim`` if the problem exists in it, or the usual one for None."""
+        if dim is None or dim == self.dimension:
+            return self.dimension
+        if self.smallest is None:
+            raise BenchError(f"{name} exists in {self.dimension} dimensions only, got {dim}")
+        if not isinstance(dim, int) or dim < self.smallest:
+            raise BenchError(f"{name} needs at least {self.smallest} dimensions, got {dim}")
+        return dim

@@ -1,0 +1,103 @@
+"""Files of records: one line of JSON per finished run, only ever appended to."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from quell.bench.problems.base import BenchError
+from quell.bench.single import Spec
+
+try:
+    import fcntl
+except ImportError:  # no such locks on Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+@dataclass
+class Records:
+    """What was read: the runs, one per spec (the last counts), and what had to be left out.
+
+    ``damaged`` counts lines that are no records, such as one cut short by a crash; ``repeated``
+    those that a later line with the same spec replaces.
+    """
+
+    runs: dict[Spec, dict[str, Any]] = field(default_factory=dict)
+    damaged: int = 0
+    repeated: int = 0
+
+    def add(self, line: bytes) -> None:
+        """Take in one line of a file."""
+        if not line.strip():
+            return
+        try:
+            record = json.loads(line)
+            spec = Spec.of_record(record)
+            hash(spec)
+        except (ValueError, KeyError, TypeError):
+            self.damaged += 1
+            return
+        self.repeated += spec in self.runs
+        self.runs[spec] = record
+
+
+def read_records(paths: Iterable[str | Path]) -> Records:
+    """The records in these files; :class:`BenchError` for a file that cannot be read."""
+    records = Records()
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                for line in file:
+                    records.add(line)
+        except OSError as error:
+            raise BenchError(f"cannot read {path}: {error.strerror}") from None
+    return records
+
+
+class Writer:
+    """Appends records to a file, each as a whole and safely on disk before the next.
+
+    Several processes may write to the same file.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise BenchError(f"cannot write {path}: {error.strerror}") from None
+        self.path = path
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one record."""
+        line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        try:
+            if fcntl is not None:
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+            try:
+                # A line cut short by a crash must not swallow this one.
+                size = os.lseek(self._file, 0, os.SEEK_END)
+                if size > 0:
+                    os.lseek(self._file, size - 1, os.SEEK_SET)
+                    line = line if os.read(self._file, 1) == b"\n" else b"\n" + line
+                while line:
+                    line = line[os.write(self._file, line) :]
+                os.fsync(self._file)
+            finally:
+                if fcntl is not None:
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+        except OSError as error:
+            raise BenchError(f"cannot write {self.path}: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def __enter__(self) -> Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,115 @@
+"""Campaigns: many runs, in parallel, that can be interrupted and continued."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from quell.bench.problems.base import BenchError, Mode
+from quell.bench.records import Writer, read_records
+from quell.bench.single import Spec
+from quell.bench.workers import perform_all
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a campaign did: runs ``done`` now, ``skipped`` for they were in the file already,
+    ``failed`` with an error on record, and ``lost``, which left no record and can be repeated.
+    """
+
+    done: int = 0
+    skipped: int = 0
+    failed: int = 0
+    lost: int = 0
+    damaged_lines: int = 0
+
+
+def run(
+    problem: str | Sequence[str],
+    algorithm: str | Sequence[str] = "quell",
+    seeds: Iterable[int] = range(10),
+    *,
+    out: str | Path,
+    mode: Mode = "noisy",
+    noise: float | None = None,
+    noise_jitter: float = 0.0,
+    budget: int | None = None,
+    dim: int | None = None,
+    jobs: int = 1,
+    stop_early: bool = False,
+    progress: bool = True,
+) -> Summary:
+    """Run every algorithm on every problem with every seed, and append the records to ``out``.
+
+    A run that is in the file already is not repeated, so an interrupted campaign is continued by
+    the same call. ``jobs`` runs are under way at a time, each in a process of its own with one
+    thread. Nothing stops before its ``budget``, 50 (D + 2) by default, unless ``stop_early``.
+    Mode "exact" with ``noise`` is emulated noise of that SD on the exact target; the SD reported
+    is off by a log-normal factor with spread ``noise_jitter``. Scripts that call this need the
+    usual ``if __name__ == "__main__":``.
+
+    >>> summary = run("rosenbrock", seeds=range(5), mode="exact", noise=1.0,
+    ...               jobs=2, out="runs.jsonl")  # doctest: +SKIP
+    """
+    problems = [problem] if isinstance(problem, str) else list(problem)
+    algorithms = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    if jobs < 1:
+        raise BenchError(f"jobs must be at least 1, got {jobs}")
+    specs = [
+        Spec.make(
+            name, method, seed, mode=mode, noise=noise, noise_jitter=noise_jitter,
+            budget=budget, dim=dim, stop_early=stop_early,
+        )
+        for seed in seeds for name in problems for method in algorithms
+    ]  # fmt: skip
+    specs = list(dict.fromkeys(specs))
+    with Writer(out) as writer:
+        known = read_records([out])
+        wanted = [spec for spec in specs if spec not in known.runs]
+        counts = {"done": 0, "failed": 0, "lost": 0}
+        with _display(enabled=progress) as display, closing(perform_all(wanted, jobs)) as finished:
+            task = display.add_task("runs", total=len(specs), completed=len(specs) - len(wanted))
+            for spec, record, error in finished:
+                if record is not None:
+                    writer.append(record)
+                    counts["failed" if "error" in record else "done"] += 1
+                else:
+                    counts["lost"] += 1
+                display.advance(task)
+                if progress:
+                    display.console.print(describe(spec, record, error), markup=False)
+    return Summary(skipped=len(specs) - len(wanted), damaged_lines=known.damaged, **counts)
+
+
+def describe(spec: Spec, record: dict[str, Any] | None, error: str = "") -> str:
+    """One line about a finished run."""
+    if record is None or "error" in record:
+        return f"{spec}: FAILED, {error or record['error']}"  # type: ignore[index]
+    scores = "  ".join(
+        f"{label} {float(record[name]):.3g}"
+        for label, name in (("LML loss", "lml_loss"), ("gsKL", "gskl"), ("MMTV", "mmtv"))
+    )
+    return f"{spec}: {scores}  ({record['wall_seconds']:.0f} s)"
+
+
+def _display(*, enabled: bool) -> Progress:
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    return Progress(
+        BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+        TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"),
+        console=console, disable=not (enabled and console.is_terminal),
+    )  # fmt: skip

@@ -1,0 +1,165 @@
+"""One run of the benchmark, and the record it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from quell import __version__
+from quell.bench.algorithms import (
+    ALGORITHMS,
+    Answer,
+    Estimate,
+    Interrupted,
+    run_quell,
+    settings_for,
+)
+from quell.bench.metrics import DRAWS, gskl, lml_loss, mmtv
+from quell.bench.peers import import_pyvbmc, run_pyvbmc
+from quell.bench.problems import BenchError, Benchmark, choose, load
+from quell.bench.problems.base import Mode
+from quell.checks import FloatArray
+from quell.problem import Problem
+from quell.text import jsonable
+from quell.threads import single_threaded
+
+#: Tells the stream of the metrics' draws apart from all others of a run.
+METRIC_STREAM = 7
+
+
+@dataclass(frozen=True)
+class Spec:
+    """What identifies a run: two runs with equal specs are the same run.
+
+    ``noise`` is the SD of emulated noise (None: the problem's own, or none in mode "exact"),
+    ``noise_jitter`` the log-normal spread of the SD that is reported.
+    """
+
+    problem: str
+    dim: int
+    algorithm: str
+    mode: Mode
+    noise: float | None
+    noise_jitter: float
+    budget: int
+    stop_early: bool
+    seed: int
+
+    @classmethod
+    def make(
+        cls,
+        problem: str,
+        algorithm: str,
+        seed: int,
+        *,
+        mode: Mode = "noisy",
+        noise: float | None = None,
+        noise_jitter: float = 0.0,
+        budget: int | None = None,
+        dim: int | None = None,
+        stop_early: bool = False,
+    ) -> Spec:
+        """A checked spec with the defaults filled in; :class:`BenchError` says what is wrong."""
+        benchmark = load(problem, dim)
+        choose("algorithm", algorithm, list(ALGORITHMS))
+        if algorithm == "pyvbmc":
+            import_pyvbmc()
+        benchmark.check(mode, noise, noise_jitter)
+        least = max(benchmark.dimension, 10) + 1
+        if budget is None:
+            budget = benchmark.default_budget
+        if budget < least:
+            raise BenchError(f"{problem} needs a budget of at least {least}, got {budget}")
+        if seed < 0:
+            raise BenchError(f"seeds must not be negative, got {seed}")
+        return cls(
+            problem=problem,
+            dim=benchmark.dimension,
+            algorithm=algorithm,
+            mode=mode,
+            noise=None if noise is None else float(noise),
+            noise_jitter=float(noise_jitter),
+            budget=int(budget),
+            stop_early=bool(stop_early),
+            seed=int(seed),
+        )
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any]) -> Spec:
+        """The spec of the run behind a record."""
+        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
+
+    def __str__(self) -> str:
+        noise = "" if self.noise is None else f" noise {self.noise:g}"
+        return f"{self.problem} D{self.dim} {self.mode}{noise} {self.algorithm} seed {self.seed}"
+
+
+def perform(spec: Spec) -> dict[str, Any]:
+    """Run it, and return its record: plain data, ready for JSON.
+
+    The same spec gives the same record, times aside. Its "trace" has the metrics of what would
+    have been returned along the run, before any final boost of the posterior. Whatever the
+    algorithm raises is recorded under "error", for a crash is a result too.
+
+    >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)
+    >>> record = perform(spec)
+    >>> record["evaluations"], record["lml_loss"] < 1
+    (15, True)
+    """
+    benchmark = load(spec.problem, spec.dim)
+    problem = benchmark.as_problem(
+        spec.mode, spec.noise, jitter=spec.noise_jitter, rng=benchmark.noise_stream(spec.seed)
+    )
+    record: dict[str, Any] = asdict(spec)
+    with single_threaded():
+        try:
+            answer = _answer(spec, problem, benchmark.start(spec.seed))
+        except (BenchError, Interrupted, MemoryError, OSError):
+            raise  # not the algorithm's fault
+        except Exception as error:
+            text = f"{type(error).__name__}: {error}"
+            return {**record, "error": text, "version": __version__}
+        record |= _scores(benchmark, answer, spec.seed)
+    return jsonable({**record, "version": __version__})
+
+
+def _answer(spec: Spec, problem: Problem, start: FloatArray) -> Answer:
+    how: dict[str, Any] = {"start": start, "seed": spec.seed, "budget": spec.budget}
+    if spec.algorithm == "pyvbmc":
+        return run_pyvbmc(problem, stop_early=spec.stop_early, **how)
+    settings = settings_for(spec.algorithm, stop_early=spec.stop_early)
+    return run_quell(problem, settings=settings, **how)
+
+
+def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
+    final = answer.final
+    checked = lml_loss(final.log_evidence, benchmark.truth.log_evidence_checked)
+    return {
+        **metrics(benchmark, final, seed),
+        "lml_loss_checked": checked,
+        "log_evidence": final.log_evidence,
+        "log_evidence_sd": final.log_evidence_sd,
+        **answer.fields,
+        "trace": [
+            {
+                "evaluations": count,
+                **metrics(benchmark, estimate, seed),
+                "elbo": estimate.log_evidence,
+                "elbo_sd": estimate.log_evidence_sd,
+            }
+            for count, estimate in answer.checkpoints
+        ],
+    }
+
+
+def metrics(benchmark: Benchmark, estimate: Estimate, seed: int) -> dict[str, float]:
+    """The three metrics of an estimate; its draws are a function of the run's seed."""
+    truth = benchmark.truth
+    draws = estimate.sample(DRAWS, np.random.default_rng([seed, METRIC_STREAM]))
+    return {
+        "lml_loss": lml_loss(estimate.log_evidence, truth.log_evidence),
+        "gskl": gskl(estimate.mean, estimate.covariance, truth),
+        "mmtv": mmtv(draws, truth.reference, lower=benchmark.lower, upper=benchmark.upper),
+    }

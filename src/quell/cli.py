@@ -1,0 +1,161 @@
+"""The command ``quell``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+DEFAULT_OUT = "quell-bench.jsonl"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+class _Version(argparse.Action):
+    """Imports the package only when asked for its version."""
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        from quell import __version__
+
+        print(f"quell {__version__}")
+        raise SystemExit(0)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code.
+
+    0: done. 1: done, but runs failed. 2: the request cannot be fulfilled. 130: interrupted.
+    """
+    parser = build_parser()
+    chosen = parser.parse_args(arguments)
+    try:
+        return int(chosen.action(chosen))
+    except ValueError as error:
+        from quell.bench.problems.base import BenchError
+
+        if not isinstance(error, BenchError):
+            raise
+        print(f"quell: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("quell: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = _Parser(prog="quell", description="Bayesian inference with noisy log-likelihoods.")
+    parser.add_argument("--version", nargs=0, action=_Version, help="print the version")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    bench = commands.add_parser("bench", help="benchmark problems with known answers")
+    parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
+
+    listing = parts.add_parser("list", help="list problems and algorithms")
+    listing.set_defaults(action=_list)
+
+    running = parts.add_parser("run", help="run algorithms on problems, one JSON line per run")
+    add = running.add_argument
+    add("--problem", nargs="+", required=True, metavar="P", help="one or more problems")
+    add("--algorithm", nargs="+", default=["quell"], metavar="A", help="one or more (quell)")
+    add("--runs", type=int, default=10, metavar="R", help="number of seeds (10)")
+    add("--first-seed", type=int, default=0, metavar="S", help="the first seed (0)")
+    add("--mode", choices=("noisy", "exact"), default="noisy",
+        help="the problem's own noise (default), or its exact target")  # fmt: skip
+    add("--noise", type=float, metavar="SD", help="with --mode exact: emulated noise of this SD")
+    add("--noise-jitter", type=float, default=0.0, metavar="J",
+        help="multiply reported SDs by exp(J * normal)")  # fmt: skip
+    add("--budget", type=int, metavar="B", help="evaluations per run (50 (D + 2))")
+    add("--dim", type=int, metavar="D", help="dimension, for problems that have a choice")
+    add("--jobs", type=int, default=1, metavar="J", help="runs at a time (1)")
+    add("--out", default=DEFAULT_OUT, metavar="FILE.jsonl",
+        help=f"file to append to; runs in it are not repeated ({DEFAULT_OUT})")  # fmt: skip
+    add("--stop-early", action="store_true", help="let algorithms stop before the budget is spent")
+    running.set_defaults(action=_run)
+
+    tables = parts.add_parser("table", help="summarise the records of runs")
+    tables.add_argument("files", nargs="+", metavar="FILE", help="files that bench run has written")
+    tables.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    tables.set_defaults(action=_table)
+    return parser
+
+
+def _list(_: argparse.Namespace) -> int:
+    from quell.bench.algorithms import ALGORITHMS
+    from quell.bench.problems import PROBLEMS
+    from quell.text import table
+
+    rows = [("problem", "D", "noise", "what it is")]
+    for name, entry in PROBLEMS.items():
+        dims = str(entry.dimension)
+        if entry.smallest is not None:
+            dims += f" (--dim from {entry.smallest})"
+        text = entry.text + (" (needs QUELL_DATA)" if entry.data else "")
+        rows.append((name, dims, entry.noise, text))
+    print(table(rows, indent=""))
+    print()
+    print(table([("algorithm", "what it is"), *ALGORITHMS.items()], indent=""))
+    return 0
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    from quell.bench.problems.base import BenchError
+    from quell.bench.runner import run
+
+    if chosen.runs < 1:
+        raise BenchError(f"--runs must be at least 1, got {chosen.runs}")
+    try:
+        summary = run(
+            chosen.problem,
+            chosen.algorithm,
+            range(chosen.first_seed, chosen.first_seed + chosen.runs),
+            mode=chosen.mode,
+            noise=chosen.noise,
+            noise_jitter=chosen.noise_jitter,
+            budget=chosen.budget,
+            dim=chosen.dim,
+            jobs=chosen.jobs,
+            out=chosen.out,
+            stop_early=chosen.stop_early,
+        )
+    except KeyboardInterrupt:
+        print(
+            f"quell: interrupted; finished runs are in {chosen.out}, the same command continues",
+            file=sys.stderr,
+        )
+        return 130
+    parts = [f"{summary.done} runs done"]
+    parts += [f"{summary.skipped} were in the file already"] * bool(summary.skipped)
+    parts += [f"{summary.failed} failed (on record)"] * bool(summary.failed)
+    parts += [f"{summary.lost} lost (run again to repeat)"] * bool(summary.lost)
+    parts += [f"{summary.damaged_lines} damaged lines ignored"] * bool(summary.damaged_lines)
+    print(f"{', '.join(parts)}: {chosen.out}", file=sys.stderr)
+    return 1 if summary.failed or summary.lost else 0
+
+
+def _table(chosen: argparse.Namespace) -> int:
+    from quell.bench.problems.base import BenchError
+    from quell.bench.records import read_records
+    from quell.bench.tables import render
+
+    records = read_records(chosen.files)
+    if not records.runs:
+        raise BenchError(f"no runs in {', '.join(chosen.files)}")
+    print(render(records.runs.values(), markdown=chosen.markdown))
+    for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
+        if count:
+            print(f"quell: {count} {what} lines ignored", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,215 @@
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import multivariate_normal
+
+import quell
+from quell.bench import BenchError, load
+from quell.bench.density import trapezoid
+from quell.bench.problems import PROBLEMS
+
+CASES = [
+    ("normal", 5), ("corr", 5), ("halfnormal", 2), ("rosenbrock", 2), ("banana", 2),
+    ("banana", 6), ("cigar", 4), ("cigar", 8), ("lumpy", 4), ("lumpy", 10), ("student", 4),
+    ("student", 8),
+]  # fmt: skip
+STORED = [*CASES, ("banana", 10), ("cigar", 15), ("logreg", 5)]
+
+
+@pytest.mark.parametrize(("name", "dim"), STORED)
+def test_against_stored_values(stored, name, dim):
+    expected, problem = stored["targets"][name][str(dim)], load(name, dim)
+    points = np.array([row["theta"] for row in expected["reference"]])
+    values = np.array([row["logp"] for row in expected["reference"]])
+    np.testing.assert_allclose(problem.exact(points), values, rtol=1e-12, atol=1e-11)
+    for ours, theirs in (("lower", "lb"), ("upper", "ub")):
+        sign = -1 if ours == "lower" else 1
+        bounds = [sign * np.inf if value is None else value for value in expected[theirs]]
+        np.testing.assert_array_equal(getattr(problem, ours), bounds)
+    np.testing.assert_allclose(problem.plausible_lower, expected["plb"], rtol=1e-14)
+    np.testing.assert_allclose(problem.plausible_upper, expected["pub"], rtol=1e-14)
+    truth = problem.truth
+    assert truth.log_evidence == pytest.approx(expected["ln_Z"], abs=1e-11)
+    np.testing.assert_allclose(truth.mean, expected["mean"], atol=1e-12)
+    np.testing.assert_allclose(truth.covariance, expected["cov"], atol=1e-12)
+
+
+def test_streams_against_stored_values(stored):
+    problem = load("normal", 15)
+    width = problem.plausible_upper - problem.plausible_lower
+    for seed in (0, 3, 99):
+        u = (problem.start(seed) - problem.plausible_lower) / width
+        np.testing.assert_allclose(u, stored["start_uniforms"][str(seed)], atol=1e-12)
+    for seed in range(5):
+        noise = problem.noise_stream(seed).standard_normal(5)
+        np.testing.assert_array_equal(noise, stored["noise_check"][str(seed)])
+
+
+def test_banana_marginal_against_stored_values(stored):
+    check = stored["targets"]["banana"]["2"]["marginal_check_x2"]
+    density = load("banana", 2).truth.marginals[1]
+    np.testing.assert_allclose(density(check["x2"]), check["density"], atol=1e-9)
+
+
+def test_logreg_draws_and_evidence(stored):
+    from quell.bench.problems.logreg import weighted_draws
+
+    problem = load("logreg")
+    truth = problem.truth
+    _, weights = weighted_draws(problem.exact, truth.mean, truth.covariance, truth.marginals[-1])
+    error = weights.std() / weights.mean() / np.sqrt(len(weights))
+    assert error < 0.005
+    refined = stored["targets"]["logreg"]["5"]["truth_refined"]
+    assert np.log(weights.mean()) == pytest.approx(refined["ln_Z"], abs=4 * error)
+    assert truth.log_evidence_checked == refined["ln_Z"]
+    draws = truth.sample(100_000, np.random.default_rng(1))
+    np.testing.assert_allclose(draws.mean(0), refined["mean"], atol=0.03)
+    np.testing.assert_allclose(np.cov(draws.T), refined["cov"], atol=0.06)
+
+
+@pytest.mark.parametrize(("name", "dim"), [c for c in CASES if c[0] != "banana"])
+def test_evidence_and_moments_by_importance_sampling(name, dim):
+    problem, n = load(name, dim), 60_000
+    truth, rng = problem.truth, np.random.default_rng(20)
+    # Half from the posterior's normal, widened, half from one three times as wide.
+    parts = [multivariate_normal(truth.mean, scale * truth.covariance) for scale in (1.2, 9.0)]
+    points = np.concatenate([part.rvs(n // 2, random_state=rng) for part in parts])
+    proposal = np.logaddexp(*(part.logpdf(points) for part in parts)) - np.log(2)
+    weights = np.exp(problem.exact(points) - proposal - truth.log_evidence)
+    error = weights.std() / np.sqrt(n)
+    assert error < 0.05
+    assert weights.mean() == pytest.approx(1, abs=4.5 * error)
+    # The first moments, each in units of its own error.
+    centred = (points - truth.mean) * weights[:, None]
+    z = centred.mean(0) / (centred.std(0) / np.sqrt(n))
+    assert np.abs(z).max() < 4.5
+    squares = (points - truth.mean) ** 2 * weights[:, None]
+    z = (squares.mean(0) - truth.covariance.diagonal()) / (squares.std(0) / np.sqrt(n))
+    assert np.abs(z).max() < 4.5
+
+
+@pytest.mark.parametrize("name", ["rosenbrock", "banana"])
+def test_curved_targets_by_quadrature_on_a_plane(name):
+    problem = load(name, 2)
+    truth = problem.truth
+    sides = [np.linspace(m.lower, min(m.upper, 60), 1201) for m in truth.marginals]
+    x1, x2 = np.meshgrid(*sides, indexing="ij")
+    area = np.prod([side[1] - side[0] for side in sides])
+    mass = np.exp(problem.exact(np.stack([x1, x2], axis=-1))) * area
+    assert np.log(mass.sum()) == pytest.approx(truth.log_evidence, abs=1e-6)
+    mass /= mass.sum()
+    mean = np.array([(mass * x1).sum(), (mass * x2).sum()])
+    np.testing.assert_allclose(mean, truth.mean, atol=1e-5)
+    cross = (mass * (x1 - mean[0]) * (x2 - mean[1])).sum()
+    assert cross == pytest.approx(truth.covariance[0, 1], abs=1e-5)
+    step = sides[1][1] - sides[1][0]
+    np.testing.assert_allclose(mass.sum(0) / step, truth.marginals[1](sides[1]), atol=1e-5)
+
+
+def test_student_factor_by_adaptive_quadrature():
+    problem = load("student", 1)
+    value = quad(lambda x: np.exp(problem.exact([x])), -60, 60, points=[0], limit=200)[0]
+    assert np.log(value) == pytest.approx(problem.truth.log_evidence, abs=1e-9)
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
+def test_marginals_have_unit_mass_and_match_moments_and_draws(name, dim):
+    truth = load(name, dim).truth
+    draws = truth.sample(40_000, np.random.default_rng(8))
+    for i, density in enumerate(truth.marginals):
+        x, p = density.grid, density(density.grid)
+        assert trapezoid(p, x) == pytest.approx(1, abs=1e-6)
+        mean = trapezoid(x * p, x)
+        variance = truth.covariance[i, i]
+        assert mean == pytest.approx(truth.mean[i], abs=1e-5)
+        assert trapezoid((x - mean) ** 2 * p, x) == pytest.approx(variance, rel=1e-4)
+        assert abs(draws[:, i].mean() - mean) < 4.5 * np.sqrt(variance / len(draws))
+    assert np.linalg.norm(np.cov(draws.T) - truth.covariance) < 0.1 * np.trace(truth.covariance)
+
+
+@pytest.mark.parametrize(("name", "dim"), CASES)
+def test_targets_are_vectorised(name, dim):
+    problem = load(name, dim)
+    points = np.stack([problem.start(seed) for seed in range(6)]).reshape(2, 3, dim)
+    values = problem.exact(points)
+    assert values.shape == (2, 3)
+    np.testing.assert_allclose(problem.exact(points[1, 2]), values[1, 2], rtol=1e-12)
+
+
+def test_bounded_targets_are_minus_infinity_outside():
+    assert load("halfnormal").exact([-1.0, 0.1]) == -np.inf
+
+
+def test_noise_is_of_the_sd_that_is_reported():
+    problem, rng = load("rosenbrock"), np.random.default_rng(9)
+    theta = np.array([0.5, 0.5])
+    pairs = np.array([problem.noisy(theta, rng) for _ in range(4000)])
+    assert set(pairs[:, 1]) == {1.0}
+    assert pairs[:, 0].mean() == pytest.approx(problem.exact(theta), abs=0.08)
+    assert pairs[:, 0].std() == pytest.approx(1, abs=0.05)
+
+
+def test_emulated_noise_follows_its_stream_and_jitter_leaves_it_alone():
+    problem, theta = load("normal", 2), np.zeros(2)
+    epsilon = problem.noise_stream(5).standard_normal(3)
+    for jitter in (0.0, 0.3):
+        target = problem.as_problem("exact", 2.0, jitter=jitter, rng=problem.noise_stream(5))
+        outcomes = [target.evaluate(theta) for _ in range(3)]
+        values = [outcome.value - problem.exact(theta) for outcome in outcomes]
+        np.testing.assert_allclose(values, 2 * epsilon)
+        assert (len({outcome.sd for outcome in outcomes}) > 1) == (jitter > 0)
+
+
+def test_as_problem_is_one():
+    problem = load("halfnormal").as_problem()
+    assert isinstance(problem, quell.Problem)
+    assert problem.noise == "reported"
+    assert problem.prior.is_included
+    assert load("halfnormal").as_problem("exact").noise == "exact"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"mode": "noisy", "noise": 1.0}, "mode exact"),
+        ({"mode": "both"}, "noisy or exact"),
+        ({"mode": "exact", "noise": 0.0}, "positive"),
+        ({"mode": "exact", "noise": -1.0}, "positive"),
+        ({"mode": "exact", "jitter": 0.1}, "needs noise"),
+        ({"jitter": -0.1}, "0 or positive"),
+    ],
+)
+def test_what_cannot_be_emulated_is_refused(arguments, words):
+    with pytest.raises(BenchError, match=words):
+        load("normal").as_problem(**arguments)
+
+
+def test_unknown_problem_and_dimension():
+    with pytest.raises(BenchError, match="did you mean 'banana'"):
+        load("bananna")
+    with pytest.raises(BenchError, match="choose from normal"):
+        load("zzz")
+    with pytest.raises(BenchError, match="2 dimensions only"):
+        load("rosenbrock", 3)
+    with pytest.raises(BenchError, match="at least 2"):
+        load("banana", 1)
+
+
+def test_missing_data_says_what_to_do(monkeypatch, tmp_path):
+    monkeypatch.delenv("QUELL_DATA", raising=False)
+    with pytest.raises(BenchError, match="export QUELL_DATA="):
+        load("logreg")
+    monkeypatch.setenv("QUELL_DATA", str(tmp_path))
+    with pytest.raises(BenchError, match=r"no synthetic\.json in QUELL_DATA"):
+        load("logreg")
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "logreg"])
+def test_the_list_tells_the_noise(name):
+    assert PROBLEMS[name].noise == f"SD {load(name).noise_sd:g}, emulated"
+
+
+def test_problems_are_shared_and_cannot_be_changed():
+    assert load("banana") is load("banana", 2)
+    with pytest.raises(ValueError, match="read-only"):
+        load("banana").lower[0] = 0

@@ -1,0 +1,136 @@
+import importlib.util
+import json
+import sys
+import types
+
+import numpy as np
+import pytest
+
+from quell.bench import BenchError
+from quell.bench.algorithms import ALGORITHMS, Interrupted, checkpoint_rows, settings_for
+from quell.bench.compact import restore_posterior
+from quell.bench.single import Spec, perform
+
+FIELDS = [
+    "problem", "dim", "algorithm", "mode", "seed", "noise", "noise_jitter", "budget",
+    "stop_early", "evaluations", "lml_loss", "lml_loss_checked", "mmtv", "gskl", "log_evidence",
+    "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged",
+    "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "posterior", "settings",
+    "version",
+]  # fmt: skip
+TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds")
+SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
+
+
+@pytest.fixture(scope="module")
+def record():
+    return perform(SPEC)
+
+
+def test_record_has_all_fields_as_plain_data(record):
+    assert sorted(record) == sorted(FIELDS)
+    assert json.loads(json.dumps(record, allow_nan=False)) == record
+    assert record["evaluations"] == record["budget"] == 20
+    assert Spec.of_record(record) == SPEC
+
+
+def test_the_same_spec_gives_the_same_record(record):
+    again = perform(SPEC)
+    for name in set(FIELDS) - set(TIMES):
+        assert again[name] == record[name], name
+
+
+def test_trace_ends_with_the_run(record):
+    counts = [point["evaluations"] for point in record["trace"]]
+    assert counts == sorted(set(counts))
+    assert counts[-1] == 20
+    assert {"lml_loss", "gskl", "mmtv"} <= set(record["trace"][0])
+
+
+def test_posterior_can_be_rebuilt(record):
+    posterior = restore_posterior(record["posterior"])
+    draws = posterior.sample(1000, np.random.default_rng(1))
+    assert ((draws < 0) & (draws > -20)).all()
+    with pytest.raises(ValueError, match="draws"):
+        restore_posterior({"kind": "draws"})
+
+
+def test_checkpoints_are_at_most_twelve_and_end_with_the_last():
+    counts = list(range(10, 605, 5))
+    rows = checkpoint_rows(counts)
+    assert len(rows) == 12
+    assert rows[-1] == len(counts) - 1
+    assert checkpoint_rows([10]) == [0]
+
+
+def test_settings_of_algorithms():
+    for name in set(ALGORITHMS) - {"pyvbmc"}:
+        assert settings_for(name, stop_early=False).stop_early is False
+    assert settings_for("imiqr", stop_early=True).acquisition == "imiqr"
+    assert settings_for("quell", stop_early=True).stop_early
+
+
+def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):
+    def crash(*_, **__):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setattr("quell.bench.single.run_quell", crash)
+    record = perform(SPEC)
+    assert record["error"] == "ZeroDivisionError: oh"
+    assert Spec.of_record(record) == SPEC
+
+
+def test_an_interrupted_run_does_not_count(monkeypatch):
+    engine = sys.modules["quell.infer"]
+    absorb, calls = engine.absorb, []
+
+    def interrupted_later(*arguments):
+        calls.append(1)
+        if len(calls) > 12:
+            raise KeyboardInterrupt
+        return absorb(*arguments)
+
+    # The engine returns what it has so far, which is no finished run.
+    monkeypatch.setattr(engine, "absorb", interrupted_later)
+    with pytest.raises(Interrupted):
+        perform(SPEC)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pyvbmc") is not None, reason="PyVBMC is installed")
+def test_a_peer_that_is_not_installed():
+    with pytest.raises(BenchError, match="pip install pyvbmc"):
+        Spec.make("normal", "pyvbmc", 0)
+
+
+class FakeVBMC:
+    """Answers like PyVBMC, with the exact posterior of the normal problem."""
+
+    def __init__(self, target, x0, *bounds, options, seed):
+        assert [np.shape(array) for array in (x0, *bounds)] == [(1, 2)] * 5
+        assert options["specify_target_noise"]
+        assert options["max_fun_evals"] == options["min_fun_evals"] == 20
+        self.pair, self.rng = target(x0), np.random.default_rng(seed)
+        self.iteration_history = {"func_count": np.array([10, 15, 20])}
+
+    def sample(self, n, orig_flag, balance_flag):
+        assert orig_flag
+        assert balance_flag
+        return self.rng.standard_normal((n, 2)) * [1, 2], None
+
+    def determine_best_vp(self, max_idx):
+        return self, -0.1 * max_idx, 0.3, max_idx
+
+    def optimize(self):
+        names = ("func_count", "elbo", "elbo_sd", "success_flag", "version")
+        return self, dict(zip(names, (20, 0.25, 0.5, True, "0"), strict=True))
+
+
+def test_adapter_of_pyvbmc(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyvbmc", types.SimpleNamespace(VBMC=FakeVBMC))
+    record = perform(Spec.make("normal", "pyvbmc", 0, mode="exact", noise=2.0, dim=2, budget=20))
+    assert sorted(record) == sorted(FIELDS)
+    assert (record["lml_loss"], record["log_evidence_sd"]) == (0.25, 0.5)
+    assert record["mmtv"] < 0.02
+    assert record["gskl"] < 0.001
+    assert [point["evaluations"] for point in record["trace"]] == [10, 15, 20]
+    assert np.shape(record["posterior"]["draws"]) == (500, 2)
