@@ -22,8 +22,8 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
 	@touch $@
 
-demo: $(VENV)/.dev  ## fit the surrogate and the mixture to a 2-D target; writes demo/banana.png
-	$(BIN)/python examples/surrogate_demo.py --out demo
+demo: $(VENV)/.dev  ## noisy inference on a banana, npro beside viqr; writes demo/figure1.png
+	$(BIN)/quell demo --out demo
 
 test: $(VENV)/.dev  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 $(ARGS)

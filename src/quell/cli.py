@@ -57,6 +57,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="quell", description="Bayesian inference with noisy log-likelihoods.")
     parser.add_argument("--version", nargs=0, action=_Version, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    demo = commands.add_parser("demo", help="noisy inference on a banana; writes a figure")
+    demo.add_argument("--out", default="demo", metavar="DIR", help="folder for the figure (demo)")
+    demo.add_argument("--seed", type=int, default=2, help="random seed (2)")
+    demo.set_defaults(action=_demo)
+
     bench = commands.add_parser("bench", help="benchmark problems with known answers")
     parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
 
@@ -87,6 +92,21 @@ def build_parser() -> argparse.ArgumentParser:
     tables.add_argument("--markdown", action="store_true", help="as a Markdown table")
     tables.set_defaults(action=_table)
     return parser
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from quell.bench.problems.base import BenchError
+
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise BenchError("the demo draws with matplotlib: pip install 'quell[plots]'") from None
+    from quell.demo import run_demo
+
+    run_demo(Path(chosen.out), seed=chosen.seed)
+    return 0
 
 
 def _list(_: argparse.Namespace) -> int:

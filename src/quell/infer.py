@@ -18,7 +18,15 @@ from quell.progress import Progress, Update
 from quell.result import Result
 from quell.settings import Settings
 from quell.threads import single_threaded
-from quell.vbmc import State, absorb, best_iteration, boost, initial_state, propose
+from quell.vbmc import (
+    State,
+    absorb,
+    best_iteration,
+    boost,
+    close_iteration,
+    initial_state,
+    propose,
+)
 
 #: Budgets by default, in units of D + 2 evaluations.
 BUDGET_EXACT, BUDGET_NOISY = 50, 75
@@ -35,9 +43,12 @@ class InferenceFailed(RuntimeError):
     def __init__(
         self, message: str, evaluations: Evaluations, result: Result | None = None
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, evaluations, result)
         self.evaluations = evaluations
         self.result = result
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def infer(
@@ -87,7 +98,12 @@ def infer(
     >>> bool(abs(result.log_evidence - np.log(2 * np.pi / 400)) < 1)
     True
     """
-    run = _Run.begin(problem, budget, seed, start, evaluations, settings or Settings())
+    settings = Settings() if settings is None else settings
+    if not isinstance(settings, Settings):
+        raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be callable, got {type(callback).__name__}")
+    run = _Run.begin(problem, budget, seed, start, evaluations, settings)
     with single_threaded(), Progress(enabled=progress) as display:
         try:
             run.loop(display, callback)
@@ -95,6 +111,16 @@ def infer(
             run.reasons.append("interrupted by the user")
             if not run.state.history:
                 raise
+        except InferenceFailed:
+            raise
+        except Exception as error:
+            raise InferenceFailed(
+                f"the run stopped after {run.table.n_counted} evaluations by an error: "
+                f"{type(error).__name__}: {error}. The exception's 'evaluations' has what was "
+                "evaluated; pass it as evaluations= to go on from there",
+                run.table,
+                run.result() if run.state.history else None,
+            ) from error
     if not run.state.history:
         raise InferenceFailed(
             f"no posterior could be fitted: {'; '.join(run.reasons)}. The exception's "
@@ -113,6 +139,7 @@ class _Run:
     seed: int
     budget: int | None
     state: State
+    n_starts: int
     reasons: list[str] = field(default_factory=list)
     cpu_seconds: float = 0.0
     target_seconds: float = 0.0
@@ -131,8 +158,15 @@ class _Run:
     ) -> "_Run":
         if not isinstance(problem, Problem):
             raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
-        if budget is not None and not (isinstance(budget, int | np.integer) and budget >= 1):
+        if budget is not None and (
+            isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1
+        ):
             raise ValueError(f"budget must be a positive integer, got {budget!r}")
+        if budget == 1 and problem.noise == "auto":
+            raise ValueError(
+                'budget must be at least 2 with noise="auto", which may evaluate the first '
+                "point twice; got 1"
+            )
         if seed is None:
             seed = int(np.random.SeedSequence().generate_state(1)[0])
         if not isinstance(seed, int | np.integer) or seed < 0:
@@ -142,7 +176,7 @@ class _Run:
         starts = _start_points(problem, start, rng)
         noisy = problem.noise != "exact"
         state = initial_state(rng, problem, starts, given, noisy=noisy)
-        return cls(problem, settings, int(seed), budget, state)
+        return cls(problem, settings, int(seed), budget, state, len(starts))
 
     def engine_rng(self) -> np.random.Generator:
         """The generator of the algorithm's next step."""
@@ -156,6 +190,9 @@ class _Run:
         while True:
             if self.budget is not None and self.state.evaluations.n_counted >= self.budget:
                 self.reasons.append(f"the budget of {self.budget} evaluations is spent")
+                self.state = close_iteration(
+                    self.engine_rng(), self.problem, self.state, self.settings
+                )
                 return
             n_iterations = len(self.state.history)
             self.step()
@@ -177,11 +214,14 @@ class _Run:
         rng = self.engine_rng()
         theta = propose(rng, self.problem, self.state, self.settings)
         self.cpu_seconds += time.process_time() - started
-        origin = "search" if self.state.fit is not None else "design"
+        n_asked = sum(origin not in ("given", "check") for origin in self.table.origin)
+        origin = "search"
+        if self.state.fit is None:
+            origin = "start" if n_asked < self.n_starts else "design"
         outcome = self.evaluate(theta, origin)
         if self.problem.noise == "auto":
             self.find_out_noise(theta, outcome)
-        if self.budget is None:
+        if self.budget is None and self.problem.noise != "auto":
             per = BUDGET_NOISY if self.state.noisy else BUDGET_EXACT
             self.budget = per * (self.state.dimension + 2)
         self.absorb(self.table)
@@ -230,18 +270,22 @@ class _Run:
                 self.table,
             )
         self.problem = self.problem.with_noise("exact")
-        exact = replace(self.table, sd=np.zeros(len(self.table)))
-        self._table = exact
+        # Values given without an SD came from the same, exact target.
+        sd = np.where(np.isnan(self.table.sd), 0.0, self.table.sd)
+        self._table = replace(self.table, sd=sd)
         self.state = replace(self.state, noisy=False)
 
     def too_many_failures(self) -> bool:
         """Whether so many evaluations failed that going on makes no sense."""
         table = self.table
         n = table.n_counted
-        if n < FAILURES_COUNT_FROM or table.n_failed <= self.settings.max_failed * n:
+        n_failed = sum(
+            not ok and origin != "given" for ok, origin in zip(table.ok, table.origin, strict=True)
+        )
+        if n < FAILURES_COUNT_FROM or n_failed <= self.settings.max_failed * n:
             return False
         last = next(text for text in reversed(table.error) if text)
-        message = f"{table.n_failed} of {n} evaluations failed, the last one with: {last}"
+        message = f"{n_failed} of {n} evaluations failed, the last one with: {last}"
         self.reasons.append(message)
         result = self.result() if self.state.history else None
         raise InferenceFailed(
@@ -286,13 +330,16 @@ class _Run:
         reasons = list(self.reasons)
         if not chosen.stable:
             reasons.append(
-                f"the solution is not stable (reliability index {chosen.reliability:.2g}, "
-                "should stay below 1): use a larger budget, or check with another seed"
+                "the solution has not been stable for long enough (reliability index "
+                f"{chosen.reliability:.2g}, which has to stay below 1): use a larger budget, or "
+                "compare with another seed"
             )
         if not proper:
             reasons.append("the prior is improper, so the evidence is not defined")
         return Result(
-            posterior=Posterior(solution.mixture, solution.space),
+            posterior=Posterior(
+                solution.mixture, solution.space, tuple(map(bool, self.problem.integer))
+            ),
             elbo=elbo,
             elbo_sd=sd,
             log_evidence=elbo if proper else np.nan,
@@ -319,10 +366,10 @@ def _head_start(
         return Evaluations.empty(problem.names)
     if isinstance(evaluations, Evaluations):
         return evaluations.as_given(problem)
-    if len(evaluations) not in (2, 3):
+    if not isinstance(evaluations, tuple | list) or len(evaluations) not in (2, 3):
         raise ValueError(
-            "evaluations must be (points, values) or (points, values, sds), "
-            f"got {len(evaluations)} entries"
+            "evaluations must be a table of evaluations, or (points, values) or (points, values, "
+            f"sds), got {type(evaluations).__name__}"
         )
     return Evaluations.from_arrays(*evaluations, problem=problem)
 

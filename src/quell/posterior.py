@@ -14,11 +14,18 @@ from quell.space import InferenceSpace
 
 #: Quasi-random points per component behind moments that have no closed form, and their seed.
 MOMENT_POINTS, MOMENT_SEED = 2048, 20200615
+#: Component means from which the mode is searched, the densest first.
+MODE_STARTS = 3
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """A distribution over all of the user's parameters, fixed ones included.
+
+    ``integer`` marks integer parameters: inference treats them as continuous, each integer k
+    standing for the interval from k - ½ to k + ½. Draws and the mode are rounded; densities and
+    moments are those of the continuous distribution. Moments of a periodic parameter are those
+    of its values between the bounds.
 
     >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.3, -1], [0.7, 1])
     >>> posterior = Posterior(Mixture([1.0], [[0.0, 0.0]], [0.3], [1.0, 1.0]), space)
@@ -31,6 +38,13 @@ class Posterior:
 
     mixture: Mixture
     space: InferenceSpace
+    integer: tuple[bool, ...] | None = None
+
+    def _rounded(self, theta: FloatArray) -> FloatArray:
+        if self.integer is not None and any(self.integer):
+            mask = np.array(self.integer)
+            theta[..., mask] = np.rint(theta[..., mask])
+        return theta
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,7 +58,7 @@ class Posterior:
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` draws (n, dimension), always inside the bounds."""
-        return self.space.to_original(self.mixture.sample(n, rng, stratified=True))
+        return self._rounded(self.space.to_original(self.mixture.sample(n, rng, stratified=True)))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density at points (..., dimension), over the free parameters; -inf out of bounds."""
@@ -88,9 +102,9 @@ class Posterior:
         def loss(x: FloatArray) -> float:
             return float(self.space.log_jacobian(x) - self.mixture.log_density(x))
 
-        best = min(self.mixture.means, key=loss)
-        found = minimize(loss, best, method="Nelder-Mead", options={"maxiter": 2000})
-        return self.space.to_original(found.x if found.fun < loss(best) else best)
+        starts = sorted(self.mixture.means, key=loss)[:MODE_STARTS]
+        ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
+        return self._rounded(self.space.to_original(min([*starts, *ends], key=loss)))
 
     def marginal(self, parameter: int | str) -> "Marginal":
         """The distribution of one parameter, by index or name, in closed form."""
@@ -136,7 +150,7 @@ class Marginal:
         """Density at values (...) of the parameter; 0 out of bounds."""
         value = np.asarray(value, dtype=np.float64)
         inside, v, log_slope = self.space.standard_coordinate(self.parameter, value)
-        z = (v[..., None] - self.means) / self.sds
+        z = np.clip((v[..., None] - self.means) / self.sds, -1e100, 1e100)
         density = (self.weights * np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * self.sds)).sum(-1)
         return np.where(inside, density * np.exp(-log_slope), 0.0)
 
@@ -146,7 +160,8 @@ class Marginal:
         inside, v, _ = self.space.standard_coordinate(self.parameter, value)
         below = value <= self.space.bounds.lower[self.parameter]
         p = (self.weights * ndtr((v[..., None] - self.means) / self.sds)).sum(-1)
-        return np.where(inside, p, np.where(below, 0.0, 1.0))
+        out = np.where(inside, p, np.where(below, 0.0, 1.0))
+        return np.where(np.isnan(value), np.nan, out)
 
     def quantile(self, p: float) -> float:
         """The value below which a share ``p`` of the probability lies.

@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any, Literal
 
+import numpy as np
+
 from quell.acquisition import Acquisition, by_name
 
 #: The ablations of Acerbi (2020), by what they change against its main algorithm.
@@ -36,7 +38,8 @@ class Settings:
     solution is unstable (only under noise).
     ``batch``: evaluations per iteration.
     ``stop_early``: stop when the solution is stable, before the budget is spent.
-    ``final_components``: smallest number of components of the returned posterior.
+    ``final_components``: components the returned posterior may grow to in a last polish; 0 for
+    no polish.
     ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
     paper does.
     ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
@@ -64,7 +67,9 @@ class Settings:
         if isinstance(self.acquisition, str):
             if self.acquisition != "auto":
                 by_name(self.acquisition)
-        elif not callable(getattr(self.acquisition, "prepare", None)):
+        elif isinstance(self.acquisition, type) or not callable(
+            getattr(self.acquisition, "prepare", None)
+        ):
             raise ValueError(
                 f"acquisition must be a name or an object with a prepare method, "
                 f"got {self.acquisition!r}"
@@ -75,9 +80,16 @@ class Settings:
             )
         for name, smallest in (("batch", 1), ("final_components", 0), ("min_samples", 1)):
             value = getattr(self, name)
-            if not (isinstance(value, int) and value >= smallest):
+            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+            if not (whole and value >= smallest):
                 raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
-        if not 0 < self.max_failed <= 1:
+        for name in (
+            "whitening", "whitening_undo_test", "frequent_retrain", "stop_early", "noise_shaping"
+        ):  # fmt: skip
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        number = isinstance(self.max_failed, int | float | np.number)
+        if not (number and 0 < self.max_failed <= 1):
             raise ValueError(f"max_failed must be in (0, 1], got {self.max_failed!r}")
 
     @classmethod

@@ -7,7 +7,7 @@ rules; ``finish`` chooses and polishes what is returned; ``state`` is what they 
 
 from quell.vbmc.finish import best_iteration, boost
 from quell.vbmc.state import Iteration, Solution, State
-from quell.vbmc.step import absorb, initial_state, propose
+from quell.vbmc.step import absorb, close_iteration, initial_state, propose
 
 __all__ = [
     "Iteration",
@@ -16,6 +16,7 @@ __all__ = [
     "absorb",
     "best_iteration",
     "boost",
+    "close_iteration",
     "initial_state",
     "propose",
 ]

@@ -51,11 +51,13 @@ def boost(
     base = normal_base_sample(SCORING_SIZE, gp.dimension, rng)
     old = solution.mixture
     best, best_elbo = old, evaluate_elbo(quadrature, old, base)
-    for n_components in sorted(
-        {old.n_components, max(old.n_components, settings.final_components)}
-    ):
+    k = old.n_components
+    most = max(k, settings.final_components)
+    # In steps: a mixture grown twentyfold at once is too far from an optimum to get there.
+    for n_components in sorted({k, min(4 * k, most), most}):
         fit = fit_mixture(
-            rng, gp, old, n_components=n_components, n_starts=5, prune=False,
+            rng, gp, best, n_components=max(n_components, best.n_components), n_starts=5,
+            prune=False,
             base_sizes=_base_sizes(n_components), max_iterations=POLISH_ITERATIONS,
             scoring_size=256,
         )  # fmt: skip

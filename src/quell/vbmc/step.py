@@ -21,12 +21,12 @@ from quell.acquisition import (
 )
 from quell.checks import FloatArray
 from quell.evaluations import Evaluations
-from quell.gp import GaussianProcess, refresh
+from quell.gp import GaussianProcess
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.variational import fit_mixture
 from quell.vbmc.state import State
-from quell.vbmc.training import training_set
+from quell.vbmc.training import quick_fit, training_set
 from quell.vbmc.update import end_iteration
 
 SMALLEST_DESIGN = 10
@@ -67,7 +67,8 @@ def propose(
     rng: np.random.Generator, problem: Problem, state: State, settings: Settings
 ) -> FloatArray:
     """The next point to evaluate, (D_full,) in the user's parameters."""
-    n_taken = state.evaluations.n_counted + len(state.pending)
+    asked = sum(origin not in ("given", "check") for origin in state.evaluations.origin)
+    n_taken = asked + len(state.pending)
     if n_taken < len(state.design):
         return state.design[n_taken]
     if state.fit is None or state.mixture is None:
@@ -150,20 +151,22 @@ def quick_update(
     rng: np.random.Generator, problem: Problem, state: State, settings: Settings
 ) -> State:
     """Within an iteration: the new values in the surrogate, and a quick refit if asked for."""
-    assert state.fit is not None
     data, _, _ = training_set(state, settings)
-    if state.frequent:
-        fit = refresh(rng, state.fit, data, plausible_range=state.plausible_range,
-                      noise_guess=problem.noise_guess)  # fmt: skip
-        quick = fit_mixture(
-            rng, fit.gp, state.mixture, n_starts=QUICK_STARTS, weights=not state.warmup,
-            prune=False, base_sizes=QUICK_BASE, scoring_size=QUICK_SCORING,
-            max_iterations=QUICK_ITERATIONS,
-        )  # fmt: skip
-        return replace(state, fit=fit, mixture=quick.mixture)
-    gp = state.fit.gp
-    if data.size == gp.data.size + 1 and np.array_equal(data.x[:-1], gp.data.x):
-        gp = gp.append(data.x[-1], data.y[-1], float(np.sqrt(data.variance[-1])))
-    else:
-        gp = GaussianProcess.condition(data, gp.theta, gp.weights)
-    return replace(state, fit=replace(state.fit, gp=gp))
+    fit = quick_fit(rng, state, data, settings, problem.noise_guess)
+    if not state.frequent:
+        return replace(state, fit=fit)
+    quick = fit_mixture(
+        rng, fit.gp, state.mixture, n_starts=QUICK_STARTS, weights=not state.warmup,
+        prune=False, base_sizes=QUICK_BASE, scoring_size=QUICK_SCORING,
+        max_iterations=QUICK_ITERATIONS,
+    )  # fmt: skip
+    return replace(state, fit=fit, mixture=quick.mixture)
+
+
+def close_iteration(
+    rng: np.random.Generator, problem: Problem, state: State, settings: Settings
+) -> State:
+    """End an iteration early, so that the last few evaluations count too."""
+    if state.fit is None or state.in_iteration == 0:
+        return state
+    return end_iteration(rng, state, settings, problem.noise_guess, time.process_time())

@@ -5,7 +5,16 @@ from dataclasses import replace
 import numpy as np
 
 from quell.checks import FloatArray
-from quell.gp import HyperparameterPrior, TrainedGP, TrainingData, retrain, shape_noise, train
+from quell.gp import (
+    GaussianProcess,
+    HyperparameterPrior,
+    TrainedGP,
+    TrainingData,
+    refresh,
+    retrain,
+    shape_noise,
+    train,
+)
 from quell.settings import Settings
 from quell.vbmc.state import State
 
@@ -83,7 +92,13 @@ def fit_surrogate(
         state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
     )
     fit = state.fit
-    if fit is None or search or n_samples == 0 or n_samples > fit.gp.n_samples:
+    if (
+        fit is None
+        or search
+        or n_samples == 0
+        or n_samples > fit.gp.n_samples
+        or fit.gp.layout != prior.layout  # noise of unknown size came or went
+    ):
         return train(
             rng, data, n_samples=n_samples, previous=state.memory, search=search, prior=prior
         )
@@ -94,3 +109,30 @@ def fit_surrogate(
             fit, gp=replace(gp, theta=gp.theta[keep], weights=np.full(n_samples, 1 / n_samples))
         )
     return retrain(rng, fit, data, prior=prior)
+
+
+def quick_fit(
+    rng: np.random.Generator, state: State, data: TrainingData, settings: Settings,
+    noise_guess: float | None,
+) -> TrainedGP:  # fmt: skip
+    """Follow one more observation within an iteration.
+
+    While the solution is unstable the samples make a trajectory each (or the mode is found
+    anew); later the hyperparameters stay as they are.
+    """
+    assert state.fit is not None
+    gp = state.fit.gp
+    if gp.data.has_unknown_noise != data.has_unknown_noise:
+        return fit_surrogate(rng, state, data, settings, noise_guess)
+    if state.frequent:
+        prior = HyperparameterPrior.for_data(
+            data, plausible_range=state.plausible_range, noise_guess=noise_guess
+        )
+        if sample_count(state, settings) == 0:
+            return train(rng, data, n_samples=0, previous=state.memory, prior=prior)
+        return refresh(rng, state.fit, data, prior=prior)
+    if data.size == gp.data.size + 1 and np.array_equal(data.x[:-1], gp.data.x):
+        gp = gp.append(data.x[-1], data.y[-1], float(np.sqrt(data.variance[-1])))
+    else:
+        gp = GaussianProcess.condition(data, gp.theta, gp.weights)
+    return replace(state.fit, gp=gp)

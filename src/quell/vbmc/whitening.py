@@ -53,6 +53,7 @@ def whiten(rng: np.random.Generator, state: State, covariance: FloatArray) -> St
         fit=None,
         memory=replace(memory, vectors=vectors, root=None),
         mixture=map_mixture(state.mixture, a),
+        before=None,
         box=_map_box(rng, state.box, a),
         plausible_range=space.plausible_range(rng),
         n_whitenings=state.n_whitenings + 1,

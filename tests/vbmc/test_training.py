@@ -1,0 +1,226 @@
+"""From evaluations to the training set, and how many hyperparameter samples are held."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from vbmc_helpers import (
+    SETTINGS,
+    fitted_state,
+    make_history,
+    make_problem,
+    make_state,
+    quadratic,
+    unbounded_problem,
+)
+
+from quell import Evaluations, Settings
+from quell.vbmc.training import censored, fit_surrogate, sample_count, training_set
+
+
+class TestTrainingSet:
+    def test_values_carry_prior_and_jacobian(self):
+        problem = make_problem(2)
+        theta = np.array([[1.0, -2.0], [0.0, 4.0]])
+        state = make_state(problem, theta, [-3.0, -4.0], [0.5, 0.25])
+        data, rows, single = training_set(state, SETTINGS)
+        x = problem.space.to_inference(theta)
+        np.testing.assert_allclose(data.x, x)
+        expected = np.array([-3.0, -4.0]) + problem.log_prior(theta) + problem.space.log_jacobian(x)
+        np.testing.assert_allclose(data.y, expected)
+        np.testing.assert_allclose(data.variance, [0.25, 0.0625])
+        np.testing.assert_array_equal(rows, [0, 1])
+        np.testing.assert_allclose(single, [0.5, 0.25])
+
+    def test_duplicates_are_one_observation(self):
+        theta = [[1.0], [2.0], [1.0], [1.0]]
+        state = make_state(unbounded_problem(1), theta, [0.0, 5.0, 3.0, 1.5], [1.0, 0.3, 2.0, 1.0])
+        data, rows, single = training_set(state, SETTINGS)
+        jacobian = np.log(4.0)
+        precision = np.array([1.0, 0.25, 1.0])
+        merged = precision @ [0.0, 3.0, 1.5] / precision.sum()
+        np.testing.assert_allclose(data.y - jacobian, [merged, 5.0])
+        np.testing.assert_allclose(data.variance, [1 / precision.sum(), 0.09])
+        np.testing.assert_array_equal(rows, [0, 1])
+        assert single[0] == pytest.approx(np.sqrt(3 / precision.sum()))  # of one evaluation
+
+    def test_exact_duplicates_stay_exact(self):
+        state = make_state(unbounded_problem(1), [[1.0], [1.0]], [2.0, 2.0], 0.0)
+        data, _, single = training_set(state, SETTINGS)
+        assert data.size == 1
+        assert data.variance[0] == single[0] == 0
+
+    def test_failed_and_trimmed_ones_are_left_out(self):
+        state = make_state(
+            unbounded_problem(1), [[0.0], [1.0], [2.0], [3.0]], [-1.0, np.nan, -2.0, -3.0],
+            trimmed=np.array([False, False, True, False]),
+        )  # fmt: skip
+        data, rows, _ = training_set(state, SETTINGS)
+        np.testing.assert_array_equal(rows, [0, 3])
+        np.testing.assert_allclose(data.x[:, 0], [0.0, 0.75])
+
+    def test_zero_density_enters_low_and_in_order(self):
+        theta = [[0.0], [1.0], [2.0], [3.0], [4.0]]
+        values = [0.0, -np.inf, -2.0, -np.inf, -40.0]
+        state = make_state(unbounded_problem(1), theta, values, 0.1)
+        data, rows, single = training_set(state, SETTINGS)
+        np.testing.assert_array_equal(rows, np.arange(5))
+        np.testing.assert_allclose(data.x[:, 0], np.arange(5) / 4)
+        y = data.y - np.log(4.0)
+        assert y[1] == y[3]
+        assert -40 <= y[1] < -2  # low, but not so low that it bends the surrogate
+        assert data.variance[1] > 0.5
+        np.testing.assert_allclose(single[[0, 2, 4]], 0.1)
+
+    def test_zero_density_can_be_trimmed(self):
+        state = make_state(
+            unbounded_problem(1), [[0.0], [1.0]], [0.0, -np.inf], trimmed=np.array([False, True])
+        )
+        assert training_set(state, SETTINGS)[0].size == 1
+
+    def test_zero_prior_density_counts_as_zero_density(self):
+        problem = make_problem(1, prior=lambda theta: 0.0 if theta[0] < 1.5 else -np.inf)
+        state = make_state(problem, [[0.0], [1.0], [2.0]], [0.0, -1.0, -2.0])
+        data, _, _ = training_set(state, SETTINGS)
+        assert data.size == 3
+        assert data.y[2] < data.y[:2].min()
+
+    def test_missing_sds_are_unknown_noise(self):
+        state = make_state(unbounded_problem(1), [[0.0], [1.0]], [0.0, -1.0], [np.nan, 0.5])
+        data, _, single = training_set(state, SETTINGS)
+        assert np.isnan(data.variance).tolist() == [True, False]
+        assert np.isnan(single).tolist() == [True, False]
+
+    def test_head_start_is_used(self):
+        problem = unbounded_problem(1)
+        given_ones = Evaluations.from_arrays([[5.0]], [-7.0], [0.2], problem=problem)
+        state = make_state(problem, [[0.0]], [0.0])
+        state = replace(
+            state, evaluations=given_ones.extend(state.evaluations), trimmed=np.zeros(2, dtype=bool)
+        )
+        np.testing.assert_allclose(training_set(state, SETTINGS)[0].x[:, 0], [1.25, 0.0])
+
+    def test_noise_shaping_only_where_asked_for(self):
+        state = make_state(unbounded_problem(1), [[0.0], [9.0]], [0.0, -500.0], 0.5)
+        plain = training_set(state, SETTINGS)[0].variance
+        shaped = training_set(state, Settings(noise_shaping=True))[0].variance
+        np.testing.assert_allclose(plain, 0.25)
+        assert shaped[0] == 0.25
+        assert shaped[1] > 1
+
+
+@settings(max_examples=50, deadline=None, derandomize=True)
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.integers(1, 9))
+def test_censored_values_are_clearly_low_but_not_absurd(values, dimension):
+    low, sd = censored(np.array(values), dimension)
+    best = max(values)
+    assert low < best
+    assert low >= min(min(values), best - 10 * dimension) - 1e-9 or low >= best - 10 * dimension
+    assert sd > 0
+
+
+class TestSampleCount:
+    def count(self, n, dimension=1, **changes):
+        theta = np.linspace(-1, 1, n)[:, None] * np.ones(dimension)
+        problem = unbounded_problem(dimension)
+        table = Evaluations.from_arrays(theta, np.zeros(n), 1.0, problem=problem)
+        state = make_state(problem, theta[:1], [0.0])
+        state = replace(state, evaluations=table, trimmed=np.zeros(n, dtype=bool))
+        return sample_count(state, Settings(**changes))
+
+    def test_falls_with_the_data_between_a_cap_and_the_minimum(self):
+        counts = [self.count(n, min_samples=2) for n in (10, 100, 200, 400, 1000)]
+        assert counts == sorted(counts, reverse=True)
+        assert counts[0] <= 8
+        assert self.count(200, min_samples=1) == 6  # round(80/√200)
+        assert min(counts) >= 2
+        assert self.count(10_000, min_samples=4) == 4
+
+    def test_the_papers_switch_to_the_mode(self):
+        assert self.count(209, min_samples=1) > 0
+        assert self.count(210, min_samples=1) == 0  # 200 + 10 D
+        assert self.count(229, dimension=3, min_samples=1) > 0
+        assert self.count(210, min_samples=2) > 0
+
+    def test_map(self):
+        assert self.count(10, hyperparameters="map") == 0
+
+    def test_trimmed_evaluations_count(self):
+        n = 210
+        state = make_state(unbounded_problem(1), np.zeros((n, 1)), np.zeros(n))
+        state = replace(state, trimmed=np.arange(n) > 5)
+        assert sample_count(state, Settings(min_samples=1)) == 0
+
+
+def fit_to(state, **changes):
+    chosen = Settings(**changes)
+    data, _, _ = training_set(state, chosen)
+    return fit_surrogate(np.random.default_rng(0), state, data, chosen, None), data
+
+
+@pytest.fixture(scope="module")
+def trained():
+    state = fitted_state(n=16, fit=None, memory=None, full_refit=True)
+    fit, data = fit_to(state)
+    return state, fit, data
+
+
+def with_more(state, fit, sds, n=2):
+    """The state after ``fit`` and ``n`` more evaluations with these SDs."""
+    theta = np.random.default_rng(9).normal(0.5, 1, (n, 2))
+    table = make_state(unbounded_problem(2), theta, quadratic(theta), sds).evaluations
+    return replace(
+        state, fit=fit, memory=fit.memory, full_refit=False,
+        evaluations=state.evaluations.extend(table), trimmed=np.zeros(16 + n, dtype=bool),
+    )  # fmt: skip
+
+
+class TestFitSurrogate:
+    def test_first_fit(self, trained):
+        _, fit, data = trained
+        assert fit.gp.data is data
+        assert fit.gp.n_samples > 1
+        mean, _ = fit.gp.pooled(data.x)
+        assert np.sqrt(np.mean((mean - data.y) ** 2)) < 0.5
+
+    def test_next_fit_follows(self, trained):
+        state, fit, _ = trained
+        new, data = fit_to(with_more(state, fit, 0.1))
+        assert new.gp.data is data
+        assert data.size == 18
+        assert np.isfinite(new.gp.theta).all()
+
+    def test_fewer_samples_where_fewer_are_wanted(self, trained, monkeypatch):
+        state, fit, _ = trained
+        monkeypatch.setattr("quell.vbmc.training.sample_count", lambda *_: 3)
+        calm = replace(with_more(state, fit, 0.1), history=make_history(4, reliability=0.5))
+        new, data = fit_to(calm)
+        assert new.gp.data is data
+        assert new.gp.n_samples == 3
+        assert new.gp.weights.sum() == pytest.approx(1)
+
+    def test_map_holds_the_mode(self, trained):
+        state, fit, _ = trained
+        new, _ = fit_to(with_more(state, fit, 0.1), hyperparameters="map")
+        assert new.gp.n_samples == 1
+        np.testing.assert_array_equal(new.gp.theta[0], new.mode)
+
+    def test_noise_that_becomes_unknown(self, trained):
+        state, fit, _ = trained
+        calm = with_more(state, fit, [0.1, np.nan])
+        calm = replace(calm, history=make_history(4, reliability=0.5))
+        new, _ = fit_to(calm)
+        assert new.gp.layout.unknown_noise
+
+    def test_noise_that_becomes_known(self, trained):
+        """The one point without SD was trimmed."""
+        state, fit, _ = trained
+        partly = replace(
+            with_more(state, fit, [0.1, np.nan]), history=make_history(4, reliability=0.5)
+        )
+        new, _ = fit_to(replace(partly, fit=None, full_refit=True))
+        gone = replace(partly, fit=new, memory=new.memory, trimmed=np.arange(18) == 17)
+        again, _ = fit_to(gone)
+        assert not again.gp.layout.unknown_noise
