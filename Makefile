@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-core bench-hmc clean
+.PHONY: help demo test lint format bench-core bench-climb bench-hmc bench-overhead clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,12 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 
 bench-core: $(VENV)/.peers  ## CPU ms per call of the numerical kernels, beside gpyreg in the same run
 	$(BIN)/python benchmarks/bench_core.py $(ARGS)
+
+bench-climb: $(VENV)/.dev  ## units for the means of the mixture in its optimisation
+	$(BIN)/python benchmarks/bench_climb.py
+
+bench-overhead: $(VENV)/.peers  ## the algorithm's CPU time per evaluation beside PyVBMC's; growth; memory
+	$(BIN)/python benchmarks/bench_overhead.py $(ARGS)
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)

@@ -22,10 +22,10 @@ from quell.gp.prior import HyperparameterPrior
 #: Random vectors scored by a global search.
 DESIGN_SIZE = 200
 #: Length of the chain: trajectories before the first draw, and per draw.
-BURN_IN, THIN = 15, 4
+BURN_IN, THIN = 10, 5
 #: Trajectories of each sample when the data have grown a little, and how many SDs above its
 #: expected distance from the mode a sample may lie before it counts as stale.
-PARTICLE_TRAJECTORIES = 2
+PARTICLE_TRAJECTORIES = 1
 STALE_SDS = 4.0
 _MAX_ITERATIONS = 200
 #: The search ends when an iteration gains less than this, in nats (or of the gain so far).

@@ -33,7 +33,7 @@ SMALLEST_DESIGN = 10
 #: The search box is the plausible box and twice its width on both sides.
 BOX_HALF_WIDTH = 2.5
 N_CANDIDATES = 256
-N_CLIMBS = 2
+N_CLIMBS = 1
 QUICK_STARTS, QUICK_ITERATIONS, QUICK_BASE, QUICK_SCORING = 3, 15, (128,), 256
 
 

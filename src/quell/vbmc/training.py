@@ -82,7 +82,8 @@ def fit_surrogate(
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
     Full search after a change of the training set or the space, and now and then while
-    unreliable; otherwise the samples of the last fit move on.
+    unreliable; otherwise the samples of the last fit move on, to a new mode and metric every
+    other time once the solution is reliable.
     """
     prior = HyperparameterPrior.for_data(
         data, plausible_range=state.plausible_range, noise_guess=noise_guess
@@ -108,6 +109,8 @@ def fit_surrogate(
         fit = replace(
             fit, gp=replace(gp, theta=gp.theta[keep], weights=np.full(n_samples, 1 / n_samples))
         )
+    if state.reliability < 1 and len(state.history) % 2:
+        return refresh(rng, fit, data, prior=prior)
     return retrain(rng, fit, data, prior=prior)
 
 

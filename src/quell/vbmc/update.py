@@ -18,8 +18,10 @@ from quell.vbmc.training import fit_surrogate, training_set
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
 from quell.vbmc.whitening import whiten, whitening_is_due
 
-#: Starts scored by a normal and by a full refit of the mixture.
-N_STARTS, N_STARTS_FULL = 10, 40
+#: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
+#: so that one climb on one base sample is enough.
+N_STARTS, N_STARTS_FULL = 5, 40
+WARM_BASE, WARM_ITERATIONS, WARM_SCORING = (256,), 30, 512
 
 
 def end_iteration(
@@ -101,16 +103,16 @@ def fit_posterior(
                 state.history, start, gp.data.size, noisy=state.noisy,
                 batch=settings.batch, full_refit=state.full_refit,
             )  # fmt: skip
+    free = not state.warmup
+    if state.full_refit or start is None:
+        return fit_mixture(
+            rng, gp, start, n_components=n_components, n_starts=N_STARTS_FULL, n_climbs=2,
+            weights=free, prune=free,
+        )  # fmt: skip
     return fit_mixture(
-        rng,
-        gp,
-        start,
-        n_components=n_components,
-        n_starts=N_STARTS_FULL if state.full_refit else N_STARTS,
-        n_climbs=2 if state.full_refit else 1,
-        weights=not state.warmup,
-        prune=not state.warmup,
-    )
+        rng, gp, start, n_components=n_components, n_starts=N_STARTS, weights=free, prune=free,
+        base_sizes=WARM_BASE, max_iterations=WARM_ITERATIONS, scoring_size=WARM_SCORING,
+    )  # fmt: skip
 
 
 def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
