@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-core bench-climb bench-hmc bench-overhead clean
+.PHONY: help demo test lint format bench-core bench-climb bench-hmc bench-overhead bench-synthetic clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,9 @@ bench-climb: $(VENV)/.dev  ## units for the means of the mixture in its optimisa
 
 bench-overhead: $(VENV)/.peers  ## the algorithm's CPU time per evaluation beside PyVBMC's; growth; memory
 	$(BIN)/python benchmarks/bench_overhead.py $(ARGS)
+
+bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBMC's published figures
+	$(BIN)/python benchmarks/bench_synthetic.py $(ARGS)
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from quell.checks import FloatArray
 from quell.gp import TrainingData, train
-from quell.gp.prior import high_density_rows
+from quell.gp.data import high_density_rows
 from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.variational.objective import Objective, Penalty

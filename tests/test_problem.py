@@ -163,7 +163,7 @@ BAD = [
     ({"periodic": "a"}, V, r"periodic must be a sequence"),
     ({"periodic": ["a"], "upper": [INF, 5]}, V, r"upper\[0\] \('a'\) must be finite because"),
     ({"integer": ["c"]}, V, r"integer has the unknown name 'c'; the names are \['a', 'b'\]"),
-    ({"integer": "a"}, V, r"integer must be a sequence .* got 'a' \(put it in a list\)"),
+    ({"integer": "a"}, V, r"integer must be .* got the single string 'a' \(put it in a list\)"),
     ({"integer": [True]}, V, r"integer has 1 entries, expected 2"),
     ({"integer": [0, 1]}, V, r"integer must be a sequence of coordinate names or a mask"),
     ({"integer": True}, V, r"integer must be a sequence .* got True"),

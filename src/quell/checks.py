@@ -85,3 +85,33 @@ def raise_at(
     if names is not None:
         where += f" ({names[index[-1]]!r})"
     raise ValueError(f"{where} {demand}, got {array[index]:g}")
+
+
+def coordinate_mask(
+    argument: str,
+    given: Sequence[str] | Sequence[bool] | NDArray[np.bool_] | None,
+    names: tuple[str, ...],
+) -> NDArray[np.bool_]:
+    """Mask (n,) of coordinates chosen by their names or by a mask; all False for None.
+
+    >>> coordinate_mask("integer", ["b"], ("a", "b"))
+    array([False,  True])
+    """
+    wanted = f"{argument} must be a sequence of coordinate names or a mask of booleans"
+    if isinstance(given, str):
+        raise ValueError(f"{wanted}, got the single string {given!r} (put it in a list)")
+    if given is not None and np.ndim(given) != 1:
+        raise ValueError(f"{wanted}, got {given!r} (put it in a list)")
+    entries = [] if given is None else list(given)
+    if all(isinstance(entry, str) for entry in entries):
+        for entry in entries:
+            if entry not in names:
+                raise ValueError(
+                    f"{argument} has the unknown name {entry!r}; the names are {list(names)}"
+                )
+        return np.array([name in entries for name in names])
+    if not all(isinstance(entry, bool | np.bool_) for entry in entries):
+        raise ValueError(f"{wanted}, got {entries!r}")
+    if len(entries) != len(names):
+        raise ValueError(f"{argument} has {len(entries)} entries, expected {len(names)}")
+    return np.array(entries, dtype=bool)

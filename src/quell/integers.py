@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, as_floats, coordinate_names, vector
+from quell.checks import FloatArray, as_floats, coordinate_mask, coordinate_names, vector
 from quell.space import InferenceSpace
 from quell.space.bounds import BoolArray, Bounds, refuse
 
@@ -36,7 +36,7 @@ def space_with_integers(
     arrays = [as_floats(key, side) for key, side in zip(keys, box, strict=True)]
     size = next((array.shape[0] for array in arrays if array.ndim), 1)
     names = coordinate_names(names, size if names is None else len(names))
-    mask = integer_mask(integer, names)
+    mask = coordinate_mask("integer", integer, names)
     mask.setflags(write=False)
     if mask.any():
         sides = zip(keys, box, strict=True)
@@ -57,32 +57,6 @@ def space_with_integers(
             f"integer and periodic both have {name!r}; a coordinate can be only one of them"
         )
     return space, mask
-
-
-def integer_mask(
-    integer: Sequence[str] | Sequence[bool] | BoolArray | None, names: tuple[str, ...]
-) -> BoolArray:
-    """Mask (n,) from names or from a mask; all False for None.
-
-    >>> integer_mask(["b"], ("a", "b"))
-    array([False,  True])
-    """
-    wanted = "integer must be a sequence of coordinate names or a mask of booleans"
-    if isinstance(integer, str) or (integer is not None and np.ndim(integer) != 1):
-        raise ValueError(f"{wanted}, got {integer!r} (put it in a list)")
-    entries = [] if integer is None else list(integer)
-    if all(isinstance(entry, str) for entry in entries):
-        for entry in entries:
-            if entry not in names:
-                raise ValueError(
-                    f"integer has the unknown name {entry!r}; the names are {list(names)}"
-                )
-        return np.array([name in entries for name in names])
-    if not all(isinstance(entry, bool | np.bool_) for entry in entries):
-        raise ValueError(f"{wanted}, got {entries!r}")
-    if len(entries) != len(names):
-        raise ValueError(f"integer has {len(entries)} entries, expected {len(names)}")
-    return np.array(entries, dtype=bool)
 
 
 def cell_box(

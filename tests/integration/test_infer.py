@@ -4,7 +4,6 @@ import dataclasses
 import io
 import logging
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from scipy import stats
 import quell
 from quell import InferenceFailed, Problem, Settings, infer
 from quell.evaluations import Evaluations
+from quell.run import Run
 from quell.vbmc import Iteration
 
 QUICK = Settings(final_components=0)
@@ -654,7 +654,7 @@ class TestSettings:
             result.chosen - 1].solution.mixture)  # fmt: skip
 
     def test_stops_early_only_if_allowed(self, monkeypatch):
-        monkeypatch.setattr(sys.modules["quell.infer"]._Run, "is_finished", lambda _: True)
+        monkeypatch.setattr(Run, "is_finished", lambda _: True)
         early = run(make(noisy), budget=20)
         assert early.evaluations.n_counted == 10
         assert any("stable" in reason for reason in early.reasons)
@@ -664,7 +664,7 @@ class TestSettings:
 
 def ready(**changes):
     """A run whose last iteration is stable, long after the end of warm-up."""
-    under_way = sys.modules["quell.infer"]._Run.begin(make(noisy), 500, 1, None, None, QUICK)
+    under_way = Run.begin(make(noisy), 500, 1, None, None, QUICK)
     figures = {
         "index": 60, "action": "", "n_evaluations": 300, "n_training": 300, "elbo": 0.0,
         "elbo_sd": 0.1, "gskl": 0.0, "reliability": 0.1, "stable": True, "n_components": 9,

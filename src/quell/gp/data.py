@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from quell.checks import FloatArray, as_floats, coordinate_names, matrix, raise_at
 
@@ -134,3 +134,12 @@ def shape_noise(
 
 #: Smallest base noise variance σ_min² (paper, section 3).
 NOISE_VARIANCE_FLOOR = 1e-5
+
+#: Share of the best observations that counts as high density.
+HIGH_DENSITY_SHARE = 0.8
+
+
+def high_density_rows(y: FloatArray, share: float = HIGH_DENSITY_SHARE) -> NDArray[np.intp]:
+    """Indices of the ``share`` of observations with the largest values, best first."""
+    count = max(1, round(share * len(y)))
+    return np.argsort(-y, kind="stable")[:count]

@@ -33,17 +33,14 @@ from numpy.typing import ArrayLike
 from scipy.special import expit, gammaln, stdtr, stdtrit
 
 from quell.checks import FloatArray, raise_at, vector
-from quell.gp.data import NOISE_VARIANCE_FLOOR, TrainingData
+from quell.gp.data import TrainingData
 from quell.gp.model import Layout
+from quell.gp.prior_table import prior_table
 
 STUDENT_DF = 3.0
 _STUDENT_LOG_CONSTANT = float(
     gammaln((STUDENT_DF + 1) / 2) - gammaln(STUDENT_DF / 2) - 0.5 * np.log(STUDENT_DF * np.pi)
 )
-#: Share of the best observations that sets data-dependent bounds and starting values.
-HIGH_DENSITY_SHARE = 0.8
-#: Smallest scale considered, relative to the range of the data.
-SMALLEST_SCALE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +90,7 @@ class HyperparameterPrior:
             raise_at("plausible_range", box, bad, "must be positive and finite")
         if noise_guess is not None and not (np.isfinite(noise_guess) and noise_guess > 0):
             raise ValueError(f"noise_guess must be a positive SD, got {noise_guess}")
-        return cls(layout, **_table(layout, data, box, noise_guess))
+        return cls(layout, **prior_table(layout, data, box, noise_guess))
 
     def log_density(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density inside the bounds (truncation constants dropped) and gradient."""
@@ -173,119 +170,3 @@ class HyperparameterPrior:
         is_plausible = rng.random((n, size)) < 0.5 ** (1 / size)
         theta[:, ~student] = np.where(is_plausible, inside, outside)[:, ~student]
         return np.clip(theta, self.lower, self.upper)
-
-
-def high_density_rows(y: FloatArray, share: float = HIGH_DENSITY_SHARE) -> np.ndarray:
-    """Indices of the ``share`` of observations with the largest values, best first."""
-    count = max(1, round(share * len(y)))
-    return np.argsort(-y, kind="stable")[:count]
-
-
-def _table(
-    layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None
-) -> dict[str, FloatArray]:
-    """The table of the module's docstring, with starting values, as fields of the class."""
-    x, y, dimension = data.x, data.y, data.dimension
-    # A coordinate or a log joint without any spread says nothing of its scale.
-    x_range = np.ptp(x, axis=0)
-    x_range = np.where(x_range > 0, x_range, plausible_range)
-    y_range = float(np.ptp(y)) or 1.0
-    best = high_density_rows(y)
-    best_range = float(np.ptp(y[best]))
-    x_sd = np.std(x[best], axis=0)
-    x_sd = np.where(x_sd > 0, x_sd, 0.1 * x_range)
-    y_sd = float(np.std(y[best])) or y_range
-    noise_floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR)
-    mean_margin = max(0.1, min(float(dimension), best_range))
-    tiny = np.log(SMALLEST_SCALE)
-
-    fields = {
-        name: np.full(layout.size, np.nan)
-        for name in (
-            "lower", "upper", "location", "scale", "plausible_lower", "plausible_upper",
-            "start", "softness",
-        )
-    }  # fmt: skip
-
-    def put(entry: slice | int, **values: ArrayLike) -> None:
-        for name, value in values.items():
-            fields[name][entry] = value
-
-    put(
-        layout.lengths,
-        lower=np.log(x_range) + tiny,
-        upper=np.log(10 * x_range),
-        location=np.log(np.sqrt(dimension / 6) * plausible_range),
-        scale=0.5 * np.log(1e3),
-        plausible_lower=np.log(x_range) + tiny / 2,
-        plausible_upper=np.log(x_range),
-        start=np.log(x_sd),
-        softness=0.5,
-    )
-    put(
-        layout.output_scale,
-        lower=np.log(y_range) + tiny,
-        upper=np.log(10 * y_range),
-        plausible_lower=np.log(y_range) + tiny / 2,
-        plausible_upper=np.log(y_range),
-        start=np.log(y_sd),
-        softness=0.5,
-    )
-    # The upper bound keeps clear of the floor when all values are nearly the same.
-    noise_upper = max(np.log(y_range), noise_floor + 1.0)
-    put(
-        layout.base_noise,
-        lower=noise_floor,
-        upper=noise_upper,
-        location=noise_floor,
-        scale=0.5,
-        plausible_lower=noise_floor,
-        plausible_upper=np.clip(np.log(y_sd), noise_floor, noise_upper),
-        start=noise_floor + 0.1,
-        softness=0.25,
-    )
-    mean_lower, mean_upper = float(y.min()), float(y.max()) + mean_margin
-    put(
-        layout.mean_max,
-        lower=mean_lower,
-        upper=mean_upper,
-        plausible_lower=np.median(y),
-        plausible_upper=y.max(),
-        start=np.quantile(y, 0.9),
-        softness=0.25 * mean_margin,
-    )
-    put(
-        layout.mean_location,
-        lower=x.min(axis=0) - x_range / 2,
-        upper=x.max(axis=0) + x_range / 2,
-        plausible_lower=x.min(axis=0),
-        plausible_upper=x.max(axis=0),
-        start=np.median(x[best], axis=0),
-        softness=0.1 * x_range,
-    )
-    put(
-        layout.mean_scales,
-        lower=np.log(x_range) + tiny,
-        upper=np.log(x_range) + 3.0,
-        plausible_lower=np.log(x_range) + tiny / 2,
-        plausible_upper=np.log(x_range),
-        start=np.log(x_sd),
-        softness=0.5,
-    )
-    if layout.unknown_noise:
-        centre = 2 * np.log(noise_guess) if noise_guess is not None else 0.0
-        width = np.log(10.0) if noise_guess is None else 0.5 * np.log(10.0)
-        put(
-            layout.unknown_variance,
-            lower=centre + np.log(1e-3),
-            upper=centre + np.log(1e3),
-            location=centre,
-            scale=width,
-            plausible_lower=centre - width,
-            plausible_upper=centre + width,
-            start=centre,
-            softness=0.5,
-        )
-    inset = 1e-6 * (fields["upper"] - fields["lower"])
-    fields["start"] = np.clip(fields["start"], fields["lower"] + inset, fields["upper"] - inset)
-    return fields

@@ -97,11 +97,8 @@ def train(
     """
     if n_samples < 0:
         raise ValueError(f"n_samples must be 0 (MAP) or positive, got {n_samples}")
-    if prior is None:
-        prior = HyperparameterPrior.for_data(
-            data, plausible_range=plausible_range, noise_guess=noise_guess
-        )
-    target = Hyperposterior(MarginalLikelihood(data), prior)
+    target = _target(data, prior, plausible_range, noise_guess)
+    prior = target.prior
     memory = previous.memory if isinstance(previous, TrainedGP) else previous
     if memory is not None and memory.vectors.shape[1] != prior.layout.size:
         memory = None  # unknown noise came or went: another model
@@ -140,12 +137,8 @@ def refresh(
     For the steps between two calls of :func:`train`. The samples are particles that track the
     hyperposterior locally; they do not find a new mode, so call :func:`train` every few points.
     """
-    if prior is None:
-        prior = HyperparameterPrior.for_data(
-            data, plausible_range=plausible_range, noise_guess=noise_guess
-        )
-    _check_layout(fit, prior)
-    target = Hyperposterior(MarginalLikelihood(data), prior)
+    target = _target(data, prior, plausible_range, noise_guess, like=fit)
+    prior = target.prior
     states = _particles(target, fit.gp.theta)
     states, acceptance = _move_all(rng, target, states, fit.root, fit.step, 1)
     draws = prior.constrain(np.stack([state.u for state in states]))
@@ -169,12 +162,8 @@ def retrain(
     make a few trajectories each under the new metric. Should the new mode lie so high above
     them that they cannot be draws from around it, they are stale and a new chain starts there.
     """
-    if prior is None:
-        prior = HyperparameterPrior.for_data(
-            data, plausible_range=plausible_range, noise_guess=noise_guess
-        )
-    _check_layout(fit, prior)
-    target = Hyperposterior(MarginalLikelihood(data), prior)
+    target = _target(data, prior, plausible_range, noise_guess, like=fit)
+    prior = target.prior
     mode = find_mode(rng, target, fit.memory, search=False)
     root = laplace_approximation(target, mode).root
     top = State(mode, *target(mode))
@@ -218,11 +207,24 @@ def _move_all(
     return moved, float(np.mean(accepted))
 
 
-def _check_layout(fit: TrainedGP, prior: HyperparameterPrior) -> None:
-    if fit.gp.layout != prior.layout:
+def _target(
+    data: TrainingData,
+    prior: HyperparameterPrior | None,
+    plausible_range: ArrayLike,
+    noise_guess: float | None,
+    *,
+    like: TrainedGP | None = None,
+) -> Hyperposterior:
+    """The hyperposterior of the data; refused if it has other entries than that of ``like``."""
+    if prior is None:
+        prior = HyperparameterPrior.for_data(
+            data, plausible_range=plausible_range, noise_guess=noise_guess
+        )
+    if like is not None and like.gp.layout != prior.layout:
         raise ValueError(
             "data have unknown noise where the fit's had none, or the reverse: call train instead"
         )
+    return Hyperposterior(MarginalLikelihood(data), prior)
 
 
 def find_mode(

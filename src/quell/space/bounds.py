@@ -15,7 +15,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quell.checks import FloatArray, as_floats, coordinate_names, raise_at, vector
+from quell.checks import (
+    FloatArray,
+    as_floats,
+    coordinate_mask,
+    coordinate_names,
+    raise_at,
+    vector,
+)
 from quell.space.families import FAMILIES
 
 BoolArray = NDArray[np.bool_]
@@ -113,7 +120,7 @@ def check_bounds(
         names,
         **arrays,
         bounded=_bounded_families(bounded, names),
-        periodic=_periodic_mask(periodic, names),
+        periodic=coordinate_mask("periodic", periodic, names),
     )
     _check_hard(bounds)
     _check_plausible(bounds)
@@ -154,27 +161,6 @@ def _bounded_families(bounded: str | Sequence[str], names: tuple[str, ...]) -> t
         if family not in tuple(FAMILIES):
             raise ValueError(f"bounded for {name!r} must be one of {choices}, got {family!r}")
     return families
-
-
-def _periodic_mask(
-    periodic: Sequence[str] | Sequence[bool] | BoolArray | None, names: tuple[str, ...]
-) -> BoolArray:
-    wanted = "periodic must be a sequence of coordinate names or a mask of booleans"
-    if isinstance(periodic, str):
-        raise ValueError(f"{wanted}, got the single string {periodic!r} (put it in a list)")
-    entries = [] if periodic is None else list(periodic)
-    if all(isinstance(entry, str) for entry in entries):
-        for entry in entries:
-            if entry not in names:
-                raise ValueError(
-                    f"periodic has the unknown name {entry!r}; the names are {list(names)}"
-                )
-        return np.array([name in entries for name in names])
-    if not all(isinstance(entry, bool | np.bool_) for entry in entries):
-        raise ValueError(f"{wanted}, got {entries!r}")
-    if len(entries) != len(names):
-        raise ValueError(f"periodic has {len(entries)} entries, expected {len(names)}")
-    return np.array(entries, dtype=bool)
 
 
 def _check_hard(bounds: Bounds) -> None:

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.optimize import minimize
 
 from quell.checks import FloatArray
+from quell.gp.data import high_density_rows
 from quell.gp.posterior import GaussianProcess
-from quell.gp.prior import high_density_rows
 from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.variational.elbo import Elbo, evaluate_elbo

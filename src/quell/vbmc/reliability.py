@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from quell.gp import GaussianProcess
+from quell.gp.data import high_density_rows
 from quell.gp.model import noise_variance
-from quell.gp.prior import high_density_rows
 from quell.mixture import Mixture
 from quell.vbmc.state import Iteration
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from quell.divergence import gaussian_skl
 from quell.gp import GaussianProcess
-from quell.mixture import Mixture
+from quell.mixture import Mixture, entropy_lower_bound
+from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import VariationalFit, fit_mixture
@@ -16,7 +17,7 @@ from quell.vbmc.finish import best_iteration
 from quell.vbmc.state import Iteration, Solution, State
 from quell.vbmc.training import fit_surrogate, training_set
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
-from quell.vbmc.whitening import whiten, whitening_is_due
+from quell.vbmc.whitening import linear_map, whiten, whitening_is_due
 
 #: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
 #: so that one climb on one base sample is enough.
@@ -117,9 +118,6 @@ def fit_posterior(
 
 def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
     """The mixture from before this iteration's quick refits, if the surrogate likes it more."""
-    from quell.mixture import entropy_lower_bound
-    from quell.quadrature import Quadrature
-
     if state.mixture is None or state.before is None or state.before is state.mixture:
         return state.mixture
     quadrature = Quadrature(gp)
@@ -187,7 +185,5 @@ def _in_space(
     mixture: Mixture, own: InferenceSpace, other: InferenceSpace
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of a mixture, in another space that differs by whitening only."""
-    from quell.vbmc.whitening import linear_map
-
     a = linear_map(own, other)
     return mixture.mean() @ a, a.T @ mixture.covariance() @ a

@@ -1,0 +1,145 @@
+"""Bounds, priors and starting values of the hyperparameters, read off a training set.
+
+The rows of the table in :mod:`quell.gp.prior`, with a plausible part of each interval, a default
+start, and the softness τ of the bounds.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quell.checks import FloatArray
+from quell.gp.data import NOISE_VARIANCE_FLOOR, TrainingData, high_density_rows
+from quell.gp.model import Layout
+
+#: Smallest scale considered, relative to the range of the data.
+SMALLEST_SCALE = 1e-6
+#: A row of the table: where it goes in θ, and the fields of the class it sets.
+_Row = tuple[slice | int, dict[str, ArrayLike]]
+
+
+def prior_table(
+    layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None
+) -> dict[str, FloatArray]:
+    """The table of the module's docstring, with starting values, as fields of the class."""
+    names = ("lower", "upper", "location", "scale", "plausible_lower", "plausible_upper", "start")
+    fields = {name: np.full(layout.size, np.nan) for name in (*names, "softness")}
+    rows = [
+        *_kernel_rows(layout, data, plausible_range),
+        *_noise_rows(layout, data, noise_guess),
+        *_mean_rows(layout, data, plausible_range),
+    ]
+    for entry, values in rows:
+        for name, value in values.items():
+            fields[name][entry] = value
+    inset = 1e-6 * (fields["upper"] - fields["lower"])
+    fields["start"] = np.clip(fields["start"], fields["lower"] + inset, fields["upper"] - inset)
+    return fields
+
+
+def _x_range(x: FloatArray, plausible_range: FloatArray) -> FloatArray:
+    # A coordinate without any spread says nothing of its scale.
+    x_range = np.ptp(x, axis=0)
+    return np.where(x_range > 0, x_range, plausible_range)
+
+
+def _scale_row(log_range: ArrayLike, log_sd: ArrayLike, log_reach: float) -> dict[str, ArrayLike]:
+    """Bounds and start of the logarithm of a scale, from the range and SD of what it scales."""
+    tiny = np.log(SMALLEST_SCALE)
+    log_range = np.asarray(log_range)
+    return {
+        "lower": log_range + tiny,
+        "upper": log_range + log_reach,
+        "plausible_lower": log_range + tiny / 2,
+        "plausible_upper": log_range,
+        "start": log_sd,
+        "softness": 0.5,
+    }
+
+
+def _spreads(data: TrainingData, plausible_range: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Range of the points, and their SD over the better ones, each (D,) and positive."""
+    x_range = _x_range(data.x, plausible_range)
+    x_sd = np.std(data.x[high_density_rows(data.y)], axis=0)
+    return x_range, np.where(x_sd > 0, x_sd, 0.1 * x_range)
+
+
+def _value_spreads(y: FloatArray) -> tuple[float, float]:
+    """Range of the values, and their SD over the better ones, both positive."""
+    y_range = float(np.ptp(y)) or 1.0
+    return y_range, float(np.std(y[high_density_rows(y)])) or y_range
+
+
+def _kernel_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+    """log ℓ and log σ_f."""
+    x_range, x_sd = _spreads(data, plausible_range)
+    y_range, y_sd = _value_spreads(data.y)
+    lengths = {
+        **_scale_row(np.log(x_range), np.log(x_sd), np.log(10.0)),
+        "location": np.log(np.sqrt(data.dimension / 6) * plausible_range),
+        "scale": 0.5 * np.log(1e3),
+    }
+    output = _scale_row(np.log(y_range), np.log(y_sd), np.log(10.0))
+    return [(layout.lengths, lengths), (layout.output_scale, output)]
+
+
+def _noise_rows(layout: Layout, data: TrainingData, noise_guess: float | None) -> list[_Row]:
+    """log σ̄, and log ν where some noise is unknown."""
+    floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR)
+    y_range, y_sd = _value_spreads(data.y)
+    # The upper bound keeps clear of the floor when all values are nearly the same.
+    upper = max(np.log(y_range), floor + 1.0)
+    base = {
+        "lower": floor,
+        "upper": upper,
+        "location": floor,
+        "scale": 0.5,
+        "plausible_lower": floor,
+        "plausible_upper": np.clip(np.log(y_sd), floor, upper),
+        "start": floor + 0.1,
+        "softness": 0.25,
+    }
+    rows: list[_Row] = [(layout.base_noise, base)]
+    if layout.unknown_noise:
+        centre = 0.0 if noise_guess is None else 2 * np.log(noise_guess)
+        width = np.log(10.0) if noise_guess is None else 0.5 * np.log(10.0)
+        unknown = {
+            "lower": centre + np.log(1e-3),
+            "upper": centre + np.log(1e3),
+            "location": centre,
+            "scale": width,
+            "plausible_lower": centre - width,
+            "plausible_upper": centre + width,
+            "start": centre,
+            "softness": 0.5,
+        }
+        rows.append((layout.unknown_variance, unknown))
+    return rows
+
+
+def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+    """m_0, x_m and log ω."""
+    x, y = data.x, data.y
+    x_range, x_sd = _spreads(data, plausible_range)
+    best = high_density_rows(y)
+    margin = max(0.1, min(float(data.dimension), float(np.ptp(y[best]))))
+    height = {
+        "lower": y.min(),
+        "upper": y.max() + margin,
+        "plausible_lower": np.median(y),
+        "plausible_upper": y.max(),
+        "start": np.quantile(y, 0.9),
+        "softness": 0.25 * margin,
+    }
+    location = {
+        "lower": x.min(axis=0) - x_range / 2,
+        "upper": x.max(axis=0) + x_range / 2,
+        "plausible_lower": x.min(axis=0),
+        "plausible_upper": x.max(axis=0),
+        "start": np.median(x[best], axis=0),
+        "softness": 0.1 * x_range,
+    }
+    return [
+        (layout.mean_max, height),
+        (layout.mean_location, location),
+        (layout.mean_scales, _scale_row(np.log(x_range), np.log(x_sd), 3.0)),
+    ]
