@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help demo test lint format bench-core bench-climb bench-hmc bench-overhead bench-synthetic clean
 
 help:  ## this list
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
 $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Quell needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
