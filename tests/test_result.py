@@ -19,7 +19,9 @@ def result():
         log_likelihood, lower=[-10, 4], upper=[10, 4], plausible_lower=[-3, 4],
         plausible_upper=[3, 4], names=["a_rather_long_name", "constant"],
     )  # fmt: skip
-    return infer(problem, budget=20, seed=3, progress=False, settings=Settings(final_components=0))
+    settings = Settings(final_components=0)
+    # The first point is one where the target fails.
+    return infer(problem, budget=20, seed=3, start=[2.8, 4], progress=False, settings=settings)
 
 
 def test_types(result):
@@ -78,6 +80,7 @@ def test_summary_says_what_a_person_wants_to_know(result):
     text = result.summary()
     assert text == repr(result)
     assert "20 evaluations" in text
+    assert result.evaluations.n_failed > 0
     assert f"({result.evaluations.n_failed} failed)" in text
     assert f"{result.log_evidence:.3f}" in text
     assert "a_rather_long_name" in text
