@@ -66,6 +66,7 @@ class Run:
     target_seconds: float = 0.0
     wall_started: float = field(default_factory=time.perf_counter)
     steps: int = 0
+    _table: Evaluations | None = None
 
     @classmethod
     def begin(
@@ -166,7 +167,7 @@ class Run:
     @property
     def table(self) -> Evaluations:
         """All evaluations, those the state does not know yet included."""
-        return getattr(self, "_table", self.state.evaluations)
+        return self.state.evaluations if self._table is None else self._table
 
     def absorb(self, evaluations: Evaluations) -> None:
         """Let the algorithm learn from the table."""

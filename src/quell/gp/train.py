@@ -22,7 +22,7 @@ from quell.gp.prior import HyperparameterPrior
 #: Random vectors scored by a global search.
 DESIGN_SIZE = 200
 #: Length of the chain: trajectories before the first draw, and per draw.
-BURN_IN, THIN = 10, 5
+BURN_IN, THIN = 10, 4
 #: Trajectories of each sample when the data have grown a little, and how many SDs above its
 #: expected distance from the mode a sample may lie before it counts as stale.
 PARTICLE_TRAJECTORIES = 1
