@@ -220,9 +220,8 @@ def main() -> None:
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     columns = ("slice", "hmc", "grown", "exact8", "map")
-    print(
-        f"{'median error (mean, log variance) and CPU s':28}" + "".join(f"{c:>18}" for c in columns)
-    )
+    print("median error of mean and log variance, and CPU seconds")
+    print(" " * 16 + "".join(f"{c:>19}" for c in columns))
     everything: dict[tuple[int, str], list[tuple[float, ...]]] = {}
     with threadpool_limits(1):
         for dimension in options.dims:
