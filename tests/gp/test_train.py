@@ -89,7 +89,9 @@ def test_samples_are_as_wide_as_the_hyperposterior(fits):
     ratio = u.std(axis=0) / sd
     assert 0.5 < np.median(ratio) < 3.0
     assert (ratio > 0.3).all()
-    assert (ratio < 40.0).all()
+    # Wider than the curvature at the mode they may be, where the density is flat: not lower.
+    values = [target(state)[0] for state in u]
+    assert np.mean(values) > mode_value(data, fit) - len(fit.mode)
 
 
 def test_a_pure_quadratic_is_found_by_the_mean_function():
