@@ -40,8 +40,7 @@ def factorise(covariance: FloatArray, out: FloatArray | None = None) -> tuple[Fl
     )
 
 
-#: Up to this size LAPACK's own inversion is slow and one block split pays (measured: 30 % less
-#: time at N = 200, 20 % at 300, nothing at 400 and beyond).
+#: Up to this size LAPACK's own inversion is slow and one block split pays; beyond it does not.
 _SPLIT_BELOW = 350
 
 

@@ -88,7 +88,7 @@ def sample_chain(
     for j in range(1, burn_in + 1):
         state, acceptance = move(rng, log_density, state, root, float(np.exp(log_step)))
         # Steps of 1/√j move fast at first; averaging over the later ones removes their noise.
-        # (Dual averaging, made for hundreds of iterations, ended 40 % too short after 15.)
+        # (Dual averaging, made for hundreds of iterations, ends too short after so few.)
         log_step += (acceptance - TARGET_ACCEPTANCE) / np.sqrt(j)
         tried.append(log_step)
     step = float(np.exp(np.mean(tried[len(tried) // 2 :])))
