@@ -94,7 +94,11 @@ class Settings:
 
     @classmethod
     def variant(cls, name: str, **changes: Any) -> "Settings":
-        """The settings of a variant in the paper, e.g. "paper-viqr"; ``changes`` on top."""
+        """The settings of a variant in the paper, e.g. "paper-viqr"; ``changes`` on top.
+
+        "paper-old" has the acquisition function, refits and posterior of the 2018 algorithm, but
+        not its empirical-Bayes priors and its end of warm-up.
+        """
         if name not in _PAPER:
             close = get_close_matches(name, _PAPER, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""

@@ -1,11 +1,8 @@
 """The search for the next point: candidates from several sources, then a local search.
 
 The reference implementation scores 8192 random candidates and polishes the best with CMA-ES.
-Scores here come with gradients, so that a few hundred quasi-random candidates and a
-quasi-Newton search from the best of them do. (VIQR in 6 dimensions, 8 surrogates of 200 points:
-512 candidates and 2 searches, of 8 gradients each, ended 0.005 on average below the best of
-4096 candidates and 20 searches, and 0.03 where the noise differs from point to point; the best
-of 4096 candidates alone was 0.1 below it.)
+Scores here come with gradients, so a few hundred quasi-random candidates and a quasi-Newton
+search from the best of them do.
 """
 
 from collections.abc import Callable

@@ -1,8 +1,9 @@
 """The surrogate: a Gaussian process over the log joint, with uncertain hyperparameters.
 
-``data`` observations; ``model`` kernel, mean and noise; ``prior`` of the hyperparameters;
+``data`` observations; ``model`` kernel, mean and noise; ``prior`` of the hyperparameters, with its
+``prior_table``;
 ``marginal`` likelihood; ``hyperposterior`` their product; ``hmc`` its sampler; ``train`` the
-fit; ``posterior`` the fitted process; ``pooling`` averages over hyperparameter samples;
+fit; ``posterior`` the fitted process, ``gradients`` its slopes; ``pooling`` averages over samples;
 ``factor`` the Cholesky factorisation under all of it.
 """
 
