@@ -6,7 +6,9 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint format bench-core bench-climb bench-hmc bench-overhead bench-synthetic clean
+.PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
+	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
+	bench-parallel
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -22,11 +24,18 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
 	@touch $@
 
+$(VENV)/.truth: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,truth]'
+	@touch $@
+
 demo: $(VENV)/.dev  ## noisy inference on a banana, npro beside viqr; writes demo/figure1.png
 	$(BIN)/quell demo --out demo
 
 test: $(VENV)/.dev  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 $(ARGS)
+
+test-faults: $(VENV)/.dev  ## a hundred kills at random moments; full disks; read-only folders
+	QUELL_KILLS=100 $(BIN)/python -m pytest tests/faults tests/integration/test_dask.py $(ARGS)
 
 lint: $(VENV)/.dev  ## formatting, lint rules and types
 	$(BIN)/ruff format --check .
@@ -51,6 +60,24 @@ bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBM
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)
+
+truth: $(VENV)/.truth  ## ground truth of the ten problems on simulated data (hours; resumable)
+	$(BIN)/python benchmarks/make_truth.py $(ARGS)
+
+bench-problems: $(VENV)/.dev  ## CPU seconds of one evaluation of every real problem
+	$(BIN)/python benchmarks/bench_problems.py $(ARGS)
+
+bench-likelihoods: $(VENV)/.dev  ## cost and calibration of the likelihood estimators
+	$(BIN)/python benchmarks/bench_likelihoods.py $(ARGS)
+
+bench-journal: $(VENV)/.dev  ## what the journal costs per evaluation
+	$(BIN)/python benchmarks/bench_journal.py $(ARGS)
+
+bench-archive: $(VENV)/.dev  ## ask times and memory after ten thousand told points
+	$(BIN)/python benchmarks/bench_archive.py $(ARGS)
+
+bench-parallel: $(VENV)/.dev  ## evaluations per second with 1, 8 and 32 workers
+	$(BIN)/python benchmarks/bench_parallel.py $(ARGS)
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -36,7 +36,7 @@ from quell.gp import (
 from quell.gp.hmc import State, first_step, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.train import maximise
+from quell.gp.mode import maximise
 
 N_KEPT = 8
 N_POINTS = 200

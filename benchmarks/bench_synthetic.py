@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from quell.bench import load
 from quell.bench.metrics import usable, wilson_interval
 from quell.bench.records import read_records
 from quell.bench.runner import run
@@ -51,7 +52,7 @@ def main() -> None:
     parser.add_argument("--noisy-runs", type=int, default=40)
     parser.add_argument("--first-seed", type=int, default=100)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default="bench-synthetic.jsonl")
+    parser.add_argument("--out", default="benchmarks/results/synthetic.jsonl")
     parser.add_argument("--only-table", action="store_true", help="print what is there already")
     options = parser.parse_args()
     if not options.only_table:
@@ -72,12 +73,15 @@ def main() -> None:
 
 
 def table(path: str) -> None:
-    """Print medians of all runs in the file, PyVBMC's in brackets."""
+    """Print medians of all runs in the file, PyVBMC's in brackets.
+
+    "ELBO" is the error of the ELBO as an estimate of the log evidence, for comparison.
+    """
     records = list(read_records([path]).runs.values())
     print(
         f"{'target':22}{'runs':>5}" + "".join(f"{h:>19}" for h in ("LML", "gsKL", "MMTV")), end=""
     )
-    print(f"{'usable':>22}{'ms/eval':>9}")
+    print(f"{'ELBO':>9}{'usable':>22}{'ms/eval':>9}")
     for row in PUBLISHED:
         mine = [
             r
@@ -89,6 +93,8 @@ def table(path: str) -> None:
         line = f"{f'{row.problem} D{row.dim}, SD {row.noise:g}':22}{len(mine):5}"
         for key, published in (("lml_loss", row.lml), ("gskl", row.gskl), ("mmtv", row.mmtv)):
             line += f"{np.median([r[key] for r in mine]):11.4g} ({published:.2g})".rjust(19)
+        truth = load(row.problem, row.dim).truth.log_evidence
+        line += f"{np.median([abs(r['elbo'] - truth) for r in mine]):9.2g}"
         good = sum(usable(r["lml_loss"], r["gskl"], r["mmtv"]) for r in mine)
         low, high = wilson_interval(good, len(mine))
         ms = 1e3 * np.median([r["overhead_cpu_seconds_per_evaluation"] for r in mine])

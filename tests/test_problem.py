@@ -717,7 +717,7 @@ def test_fingerprint_is_json_and_tells_problems_apart():
     others = [
         make(), make(lower=[-9, 0]), make(names=["a", "c"]), make(noise="exact"),
         make(prior=[stats.norm(0, 2), stats.uniform(0, 5)]), make(periodic=["a"]),
-        make(integer=["b"]), make(bounded="probit"), make(plausible_upper=[1, 3.5]),
+        make(integer=["b"]), make(bounded="logit"), make(plausible_upper=[1, 3.5]),
         make(prior="included"), make(prior=lambda theta: -abs(theta[0])),
         make(prior=lambda theta: -abs(theta[1])),
     ]  # fmt: skip

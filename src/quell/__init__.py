@@ -1,23 +1,34 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
+from quell import likelihoods
+from quell.errors import InferenceFailed, JournalError
 from quell.evaluations import Evaluations
 from quell.infer import infer
+from quell.journal import read_journal
 from quell.posterior import Marginal, Posterior
 from quell.problem import Problem
 from quell.result import Result
-from quell.run import InferenceFailed
+from quell.sampler import Sampler
 from quell.settings import Settings
+from quell.study import study
+from quell.study_result import StudyResult
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Evaluations",
     "InferenceFailed",
+    "JournalError",
     "Marginal",
     "Posterior",
     "Problem",
     "Result",
+    "Sampler",
     "Settings",
+    "StudyResult",
     "__version__",
     "infer",
+    "likelihoods",
+    "read_journal",
+    "study",
 ]

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         if not isinstance(error, BenchError):
             raise
-        print(f"quell: {error}", file=sys.stderr)
+        print(f"quell: {' '.join(str(error).split())}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("quell: interrupted", file=sys.stderr)
@@ -76,9 +76,12 @@ def build_parser() -> argparse.ArgumentParser:
     add("--first-seed", type=int, default=0, metavar="S", help="the first seed (0)")
     add("--mode", choices=("noisy", "exact"), default="noisy",
         help="the problem's own noise (default), or its exact target")  # fmt: skip
-    add("--noise", type=float, metavar="SD", help="with --mode exact: emulated noise of this SD")
+    add("--noise", type=_noise, metavar="SD",
+        help="with --mode exact: emulated noise of this SD; 'paper': the paper's SD")  # fmt: skip
     add("--noise-jitter", type=float, default=0.0, metavar="J",
         help="multiply reported SDs by exp(J * normal)")  # fmt: skip
+    add("--fast", action="store_true",
+        help="with --mode noisy: draw the noise by a shortcut with the same law")  # fmt: skip
     add("--budget", type=int, metavar="B", help="evaluations per run (50 (D + 2))")
     add("--dim", type=int, metavar="D", help="dimension, for problems that have a choice")
     add("--jobs", type=int, default=1, metavar="J", help="runs at a time (1)")
@@ -89,9 +92,16 @@ def build_parser() -> argparse.ArgumentParser:
 
     tables = parts.add_parser("table", help="summarise the records of runs")
     tables.add_argument("files", nargs="+", metavar="FILE", help="files that bench run has written")
-    tables.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    form = tables.add_mutually_exclusive_group()
+    form.add_argument("--markdown", action="store_true", help="as a Markdown table")
+    form.add_argument("--csv", action="store_true", help="all numbers, comma-separated")
     tables.set_defaults(action=_table)
     return parser
+
+
+def _noise(text: str) -> float | str:
+    """The argument of --noise."""
+    return text if text == "paper" else float(text)
 
 
 def _demo(chosen: argparse.Namespace) -> int:
@@ -110,19 +120,25 @@ def _demo(chosen: argparse.Namespace) -> int:
 
 
 def _list(_: argparse.Namespace) -> int:
+    from quell.bench import data
     from quell.bench.algorithms import ALGORITHMS
     from quell.bench.problems import PROBLEMS
+    from quell.bench.problems.real import REAL
     from quell.text import table
 
-    rows = [("problem", "D", "noise", "what it is")]
+    place, problems = data.folder(), [("problem", "D", "noise", "what it is")]
     for name, entry in PROBLEMS.items():
         dims = str(entry.dimension)
         if entry.smallest is not None:
             dims += f" (--dim from {entry.smallest})"
-        text = entry.text + (" (needs QUELL_DATA)" if entry.data else "")
-        rows.append((name, dims, entry.noise, text))
-    print(table(rows, indent=""))
-    print()
+        problems.append((name, dims, entry.noise, entry.text))
+    print(table(problems, indent=""))
+    first, *_, last = REAL
+    print(f"\nThe problems from {first} to {last} (and logreg) have ", end="")
+    if place is None:
+        print(f"data simulated from their models: {data.VARIABLE} is not set.\n")
+    else:
+        print(f"the data in {data.VARIABLE}={place}.\n")
     print(table([("algorithm", "what it is"), *ALGORITHMS.items()], indent=""))
     return 0
 
@@ -141,6 +157,7 @@ def _run(chosen: argparse.Namespace) -> int:
             mode=chosen.mode,
             noise=chosen.noise,
             noise_jitter=chosen.noise_jitter,
+            fast=chosen.fast,
             budget=chosen.budget,
             dim=chosen.dim,
             jobs=chosen.jobs,
@@ -165,12 +182,13 @@ def _run(chosen: argparse.Namespace) -> int:
 def _table(chosen: argparse.Namespace) -> int:
     from quell.bench.problems.base import BenchError
     from quell.bench.records import read_records
-    from quell.bench.tables import render
+    from quell.bench.tables import csv_table, markdown_table, text_table
 
     records = read_records(chosen.files)
     if not records.runs:
         raise BenchError(f"no runs in {', '.join(chosen.files)}")
-    print(render(records.runs.values(), markdown=chosen.markdown))
+    make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
+    print(make(records.runs.values()))
     for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
         if count:
             print(f"quell: {count} {what} lines ignored", file=sys.stderr)

@@ -1,16 +1,22 @@
 """One call from a problem to its posterior."""
 
 from collections.abc import Sequence
+from concurrent.futures import Executor
+from os import PathLike
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.errors import InferenceFailed
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.progress import Progress
 from quell.result import Result
-from quell.run import Callback, InferenceFailed, Run
+from quell.running.executing import make_pool
+from quell.running.run import Callback, Run
+from quell.running.session import Session
+from quell.running.stopping import INTERRUPTED, check_budget
 from quell.settings import Settings
-from quell.threads import single_threaded
 
 
 def infer(
@@ -21,6 +27,11 @@ def infer(
     start: ArrayLike | Result | None = None,
     evaluations: Evaluations | Sequence[ArrayLike] | None = None,
     settings: Settings | None = None,
+    executor: Executor | None = None,
+    workers: int | None = None,
+    timeout: float | None = None,
+    retries: int = 0,
+    journal: str | PathLike[str] | None = None,
     progress: bool = True,
     callback: Callback | None = None,
 ) -> Result:
@@ -41,12 +52,34 @@ def infer(
         (points, values) or (points, values, sds).
     settings
         How the algorithm works; see :class:`quell.Settings`.
+    executor
+        Where points are evaluated: any ``concurrent.futures.Executor``. Points are asked for
+        one by one, each with the others that are under evaluation in mind, so no worker waits
+        for another. Answers are used in the order they come: with more than one worker that,
+        and so the run, is not the same every time.
+    workers
+        Points under evaluation at a time; by default as many as the executor has workers.
+    timeout
+        Seconds after which an evaluation has failed. A worker of an executor cannot be
+        interrupted: it is not given another point before it is done. Without an executor the
+        target is interrupted by a signal, which works in the main thread on Unix, and when
+        control is back in Python.
+    retries
+        How often a failed evaluation (zero density is no failure) is tried again, with random
+        numbers of its own, before it counts as failed.
+    journal
+        A path: every evaluation is on disk before it is used, and the same call again continues
+        the run, or returns at once if it is finished; with a larger budget it goes on. A run
+        that was killed at any moment continues as if nothing had happened. Replaying costs the
+        algorithm's own time, without the search for points, but no evaluations.
     progress
         Show progress in a terminal.
     callback
-        Called with an update after every iteration; if it returns True the run stops.
+        Called with an update after every iteration; if it returns True the run stops. When a
+        run is continued it is called for the last iteration once more.
 
-    Ctrl-C ends the run and returns the best result so far.
+    Ctrl-C ends the run and returns the best result so far. A worker that dies costs an
+    evaluation that is made again.
 
     Examples
     --------
@@ -61,33 +94,48 @@ def infer(
     >>> bool(abs(result.log_evidence - np.log(2 * np.pi / 400)) < 1)
     True
     """
-    settings = Settings() if settings is None else settings
-    if not isinstance(settings, Settings):
-        raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
+    if not isinstance(problem, Problem):
+        raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
+    check_budget(budget, problem)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-    run = Run.begin(problem, budget, seed, start, evaluations, settings)
-    with single_threaded(), Progress(enabled=progress) as display:
+    if isinstance(retries, bool) or not isinstance(retries, int | np.integer) or retries < 0:
+        raise ValueError(f"retries must be an integer of at least 0, got {retries!r}")
+    with Progress(enabled=progress) as display:
+        session = Session.begin(
+            problem, seed=seed, settings=settings, journal=journal, start=start,
+            evaluations=evaluations, on_replay=display.replaying,
+        )  # fmt: skip
         try:
-            run.loop(display, callback)
-        except KeyboardInterrupt:
-            run.reasons.append("interrupted by the user")
-            if not run.state.history:
-                raise
-        except InferenceFailed:
+            pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
+            run = Run(session, pool, budget, int(retries))
+            return _finish(run, display, callback)
+        finally:
+            session.close()
+
+
+def _finish(run: Run, display: Progress, callback: Callback | None) -> Result:
+    """Run the loop, and make the best of however it ends."""
+    engine = run.session.engine
+    try:
+        run.loop(display, callback)
+        return run.result()
+    except KeyboardInterrupt:
+        run.keep_what_is_done()
+        run.reasons.append(INTERRUPTED)
+        if not engine.settled_state.history:
             raise
-        except Exception as error:
-            raise InferenceFailed(
-                f"the run stopped after {run.table.n_counted} evaluations by an error: "
-                f"{type(error).__name__}: {error}. The exception's 'evaluations' has what was "
-                "evaluated; pass it as evaluations= to go on from there",
-                run.table,
-                run.result() if run.state.history else None,
-            ) from error
-    if not run.state.history:
+        return run.result(as_it_is=True)
+    except InferenceFailed:
+        raise
+    except Exception as error:
+        run.keep_what_is_done()
         raise InferenceFailed(
-            f"no posterior could be fitted: {'; '.join(run.reasons)}. The exception's "
-            "'evaluations' has what was evaluated",
-            run.state.evaluations,
-        )
-    return run.result()
+            f"the run stopped after {engine.table.n_counted} evaluations by an error: "
+            f"{type(error).__name__}: {error}. The exception's 'evaluations' has what was "
+            "evaluated; pass it as evaluations= to go on from there",
+            engine.table,
+            run.result(as_it_is=True) if engine.settled_state.history else None,
+        ) from error
+    finally:
+        run.pool.close()

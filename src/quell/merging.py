@@ -55,25 +55,25 @@ def merge(
     >>> merged.value, merged.count
     (array([2., 5.]), array([2, 1]))
     """
-    rows_of: dict[bytes, list[int]] = {}
-    canonical = theta + 0.0  # -0.0 and 0.0 are one point
-    for row in np.flatnonzero(use):
-        rows_of.setdefault(canonical[row].tobytes(), []).append(int(row))
-    groups = list(rows_of.values())
-    group = np.full(len(theta), -1, dtype=np.intp)
-    for i, rows in enumerate(groups):
-        group[rows] = i
-    pairs = [combine(value[rows], sd[rows]) for rows in groups]
-    first = np.array([rows[0] for rows in groups], dtype=np.intp)
-    return Merged(
-        theta=theta[first],
-        value=np.array([pair[0] for pair in pairs], dtype=np.float64),
-        sd=np.array([pair[1] for pair in pairs], dtype=np.float64),
-        log_prior=log_prior[first],
-        count=np.array([len(rows) for rows in groups], dtype=np.intp),
-        row=first,
-        group=group,
+    used = np.flatnonzero(use)
+    canonical = np.ascontiguousarray(theta[used] + 0.0)  # -0.0 and 0.0 are one point
+    # Rows as opaque bytes: equal where all coordinates are.
+    keys = canonical.view(f"V{8 * canonical.shape[1]}").ravel()
+    _, first, member, count = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
     )
+    order = np.argsort(first)  # of first appearance
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    first, member, count = first[order], place[member], count[order]
+    row = used[first]
+    merged_value, merged_sd = value[row], sd[row]
+    for i in np.flatnonzero(count > 1):
+        rows = used[member == i]
+        merged_value[i], merged_sd[i] = combine(value[rows], sd[rows])
+    group = np.full(len(theta), -1, dtype=np.intp)
+    group[used] = member
+    return Merged(theta[row], merged_value, merged_sd, log_prior[row], count, row, group)
 
 
 def combine(value: FloatArray, sd: FloatArray) -> tuple[float, float]:

@@ -48,7 +48,9 @@ class Problem:
         "exact": no noise. "auto": a pair means "reported"; for bare numbers the run finds out
         whether the target is exact.
     bounded
-        Map of parameters between two bounds: "logit", "probit" or "student", or one for each.
+        Map of parameters between two bounds: "probit", "logit" (the paper's) or "student", or
+        one for each. Where the likelihood is flat towards a bound, the log density under the
+        probit falls off as a quadratic function, like the surrogate's mean function.
     periodic, integer
         Names, or a mask, of the parameters that live on a circle of circumference upper − lower,
         and of those that are integers. Bounds of integers are the smallest and the largest value
@@ -99,7 +101,7 @@ class Problem:
         prior: Any = None,
         names: Sequence[str] | None = None,
         noise: Noise = "auto",
-        bounded: str | Sequence[str] = "logit",
+        bounded: str | Sequence[str] = "probit",
         periodic: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         integer: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         vectorised: bool = False,
@@ -167,7 +169,8 @@ class Problem:
         return bool(np.any(self.integer & self.space.free))
 
     @cached_property
-    def _target(self) -> Target:
+    def target(self) -> Target:
+        """The log-likelihood and how to call it: what a worker needs."""
         return Target(self.log_likelihood, self.noise, self.vectorised, self.takes_rng)
 
     def with_noise(self, noise: Noise) -> "Problem":
@@ -178,7 +181,7 @@ class Problem:
         'exact'
         """
         other = copy.copy(self)
-        other.__dict__.pop("_target", None)
+        other.__dict__.pop("target", None)
         noise = check_noise(noise)
         guess = None if noise == "exact" else self.noise_guess
         other.__dict__.update(noise=noise, noise_guess=guess)
@@ -236,7 +239,7 @@ class Problem:
         theta = as_floats("theta", theta)
         if theta.ndim != 1:
             raise ValueError(f"theta must have shape ({self.dimension},), got {theta.shape}")
-        return self._target.evaluate(self.snap(self.check_points(theta)), rng)
+        return self.target.evaluate(self.snap(self.check_points(theta)), rng)
 
     def evaluate_many(
         self, thetas: ArrayLike, rngs: Sequence[np.random.Generator | None] | None = None
@@ -260,7 +263,7 @@ class Problem:
         rngs = [None] * len(thetas) if rngs is None else list(rngs)
         if len(rngs) != len(thetas):
             raise ValueError(f"rngs has {len(rngs)} entries, expected {len(thetas)}")
-        return self._target.evaluate_many(thetas, rngs)
+        return self.target.evaluate_many(thetas, rngs)
 
     def fingerprint(self) -> dict[str, Any]:
         """Plain data, ready for JSON, by which problems are compared; calls nothing of the user's.

@@ -97,6 +97,14 @@ class Progress:
         if self._live is not None:
             self._live.update(render(update))
 
+    def replaying(self, done: int, total: int) -> None:
+        """Show how much of a journal has been read."""
+        if self._live is not None:
+            bar = ProgressBar(total=max(1, total), completed=done, width=30)
+            table = Table.grid(padding=(0, 2))
+            table.add_row(bar, f"replaying the journal: {done}/{total} evaluations")
+            self._live.update(table)
+
 
 def render(update: Update) -> Any:
     """The display of one update."""

@@ -32,6 +32,7 @@ class Settings:
     ``acquisition``: how the next point is chosen: "viqr", "imiqr", "eig", "npro", "pro", an
     object of your own, or "auto" ("viqr" under noise, "pro" for exact targets).
     ``whitening``: rotate and rescale the space so that the posterior is round.
+    ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
     ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
@@ -44,6 +45,7 @@ class Settings:
     paper does.
     ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
     ``max_failed``: share of failed evaluations at which a run gives up.
+    ``evidence``: the log evidence by "importance" sampling of the surrogate, or the "elbo".
 
     >>> Settings(acquisition="eig").acquisition
     'eig'
@@ -53,6 +55,7 @@ class Settings:
 
     acquisition: str | Acquisition = "auto"
     whitening: bool = True
+    whitening_schedule: Literal["adaptive", "paper"] = "adaptive"
     whitening_undo_test: bool = False
     hyperparameters: Literal["sample", "map"] = "sample"
     frequent_retrain: bool = True
@@ -62,6 +65,7 @@ class Settings:
     min_samples: int = 4
     noise_shaping: bool = False
     max_failed: float = 0.8
+    evidence: Literal["importance", "elbo"] = "importance"
 
     def __post_init__(self) -> None:
         if isinstance(self.acquisition, str):
@@ -78,6 +82,12 @@ class Settings:
             raise ValueError(
                 f'hyperparameters must be "sample" or "map", got {self.hyperparameters!r}'
             )
+        if self.whitening_schedule not in ("adaptive", "paper"):
+            raise ValueError(
+                f'whitening_schedule must be "adaptive" or "paper", got {self.whitening_schedule!r}'
+            )
+        if self.evidence not in ("importance", "elbo"):
+            raise ValueError(f'evidence must be "importance" or "elbo", got {self.evidence!r}')
         for name, smallest in (("batch", 1), ("final_components", 0), ("min_samples", 1)):
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -103,7 +113,10 @@ class Settings:
             close = get_close_matches(name, _PAPER, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
-        return replace(cls(min_samples=1, **_PAPER[name]), **changes)
+        paper = cls(
+            min_samples=1, evidence="elbo", whitening_schedule="paper", **_PAPER[name]
+        )  # fmt: skip
+        return replace(paper, **changes)
 
     def as_dict(self) -> dict[str, Any]:
         """The settings as plain values."""

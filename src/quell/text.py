@@ -21,6 +21,15 @@ def table(rows: Sequence[Sequence[str]], indent: str = "  ") -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def printable(text: str) -> str:
+    """Text on one line, with what a terminal would act upon written out.
+
+    >>> print(printable("ü\\x1b[2J\\n"))
+    ü\\x1b[2J\\n
+    """
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def jsonable(value: Any) -> Any:
     """Arrays as lists and non-finite numbers as strings, within dicts, lists and tuples.
 

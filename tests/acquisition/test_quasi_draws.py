@@ -1,8 +1,9 @@
 import numpy as np
 from scipy import stats
 
-from quell.acquisition.draws import mixture_draws, normal_draws, uniform_draws
+from quell.acquisition.draws import mixture_draws, normal_draws
 from quell.mixture import Mixture
+from quell.quasirandom import uniform_points
 
 Q = Mixture([0.2, 0.0, 0.8], [[-20.0, 0.0], [0.0, 0.0], [20.0, 5.0]], [1.0, 1.0, 2.0], [1.0, 0.5])
 
@@ -11,13 +12,13 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def test_uniform_draws_are_even_and_inside():
-    u = uniform_draws(rng(), 300, 4)
+def test_uniform_points_are_even_and_inside():
+    u = uniform_points(rng(), 300, 4)
     assert u.shape == (300, 4)
     assert u.min() > 0
     assert u.max() < 1
     np.testing.assert_allclose(u.mean(axis=0), 0.5, atol=0.01)
-    assert uniform_draws(rng(), 0, 3).shape == (0, 3)
+    assert uniform_points(rng(), 0, 3).shape == (0, 3)
 
 
 def test_normal_draws_have_the_moments():

@@ -6,10 +6,16 @@ import pytest
 
 
 @pytest.fixture(scope="session")
-def stored():
-    """What the data folder has about the synthetic problems."""
+def data_folder():
+    """The folder with the benchmark's real data and stored truths."""
     folder = os.environ.get("QUELL_DATA")
     if not folder:
         pytest.skip("QUELL_DATA is not set, so there are no reference values to compare with")
-    with open(Path(folder) / "synthetic.json", encoding="utf-8") as file:
+    return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def stored(data_folder):
+    """What the data folder has about the synthetic problems."""
+    with open(data_folder / "synthetic.json", encoding="utf-8") as file:
         return json.load(file)

@@ -8,10 +8,12 @@ from quell.bench.density import (
     Density,
     bandwidth,
     density_from_draws,
+    density_on_box,
     inverse_cdf_draws,
     total_variation,
     trapezoid,
 )
+from quell.bench.truth.stored import stored_marginals
 
 
 def normal(mean, sd):
@@ -86,3 +88,66 @@ def test_inverse_cdf_draws():
     x = np.linspace(0, 1, 1001)
     draws = inverse_cdf_draws(x, 2 * x, 50_000, np.random.default_rng(7))
     assert draws.mean() == pytest.approx(2 / 3, abs=0.005)
+
+
+def test_total_variation_agrees_with_the_integral_on_a_million_points():
+    # Two narrow densities on the same coarse grid, a quarter of a step apart.
+    x = np.linspace(0, 1, 200)
+    p, q = (Density.from_grid(x, norm(mean, 0.02).pdf(x)) for mean in (0.5, 0.501))
+    fine = np.linspace(0, 1, 1_000_000)
+    expected = 0.5 * trapezoid(np.abs(p(fine) - q(fine)), fine)
+    assert total_variation(p, q) == pytest.approx(expected, rel=3e-3)
+
+
+def test_box_density_of_its_formula():
+    # The recipe of the original benchmark, written out with sums instead of transforms.
+    n, draws = 8192, np.random.default_rng(8).beta(2, 5, 400)
+    grid = np.linspace(0, 1, n)
+    below = np.searchsorted(grid, draws, side="right") - 1
+    frequency = np.bincount(below, minlength=n) / len(draws)
+    k = np.arange(1, 200)
+    cosines = np.cos(np.pi * k[:, None] * (2 * np.arange(n) + 1) / (2 * n))
+    a = 2 * cosines @ frequency
+    t = bandwidth(dct(frequency), len(draws)) ** 2
+    value = 1 + (a * np.exp(-(k**2) * np.pi**2 * t / 2)) @ cosines
+    value = np.maximum(value, 2.2e-16)
+    p = density_on_box(draws, lower=0.0, upper=1.0)
+    np.testing.assert_allclose(p(grid), value / trapezoid(value, grid), atol=1e-9)
+
+
+def test_box_density_counts_draws_at_both_bounds_and_drops_those_outside():
+    inside = np.concatenate([np.zeros(300), np.linspace(0, 1, 1001), np.ones(300)])
+    p = density_on_box(inside, lower=0.0, upper=1.0)
+    q = density_on_box(np.append(inside, [-0.1, 1.1]), lower=0.0, upper=1.0)
+    assert total_variation(p, q) == 0
+    assert p(0.0) == pytest.approx(p(1.0), rel=1e-4)
+    assert p(0.0) > 2 * p(0.5)
+    with pytest.raises(ValueError, match="no draws between 5 and 6"):
+        density_on_box(inside, lower=5.0, upper=6.0)
+
+
+def draws_from_stored(marginal, i, n=100_000):
+    grid = marginal.grid
+    return inverse_cdf_draws(grid, marginal(grid), n, np.random.default_rng([9, i]))
+
+
+@pytest.mark.usefixtures("data_folder")
+@pytest.mark.parametrize("key", ["multisensory_s2", "neuronal_v1", "rodent", "timing"])
+def test_box_density_against_stored_marginals(key):
+    dimension = {"multisensory_s2": 6, "neuronal_v1": 7, "rodent": 9, "timing": 5}[key]
+    for i, marginal in enumerate(stored_marginals(key, dimension)):
+        low, high = marginal.lower, marginal.upper
+        # The stored density is half a step to the left of the draws it was made from.
+        half = 0.5 * (marginal.grid[1] - marginal.grid[0])
+        draws = np.minimum(draws_from_stored(marginal, i) + half, high)
+        estimate = density_on_box(draws, lower=low, upper=high)
+        assert total_variation(estimate, marginal) < 0.016, i
+
+
+@pytest.mark.usefixtures("data_folder")
+def test_half_a_step_matters_for_the_narrowest_marginal():
+    marginal = stored_marginals("neuronal_v1", 7)[6]
+    draws = draws_from_stored(marginal, 6)
+    estimate = density_on_box(draws, lower=marginal.lower, upper=marginal.upper)
+    # Half a step is 0.12 SDs here, and the mass between two normals so far apart 0.047.
+    assert total_variation(estimate, marginal) == pytest.approx(0.047, abs=0.01)

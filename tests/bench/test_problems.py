@@ -5,15 +5,19 @@ from scipy.stats import multivariate_normal
 
 import quell
 from quell.bench import BenchError, load
+from quell.bench.data import data_file
 from quell.bench.density import trapezoid
 from quell.bench.problems import PROBLEMS
+from quell.bench.problems.base import JITTER_STREAM, NOISE_STREAM, substream
+from quell.bench.problems.synthetic import SYNTHETIC
+from quell.evaluations import rng_for
 
 CASES = [
     ("normal", 5), ("corr", 5), ("halfnormal", 2), ("rosenbrock", 2), ("banana", 2),
     ("banana", 6), ("cigar", 4), ("cigar", 8), ("lumpy", 4), ("lumpy", 10), ("student", 4),
-    ("student", 8),
+    ("student", 8), ("conjugate", 2), ("conjugate", 4),
 ]  # fmt: skip
-STORED = [*CASES, ("banana", 10), ("cigar", 15), ("logreg", 5)]
+STORED = [*(c for c in CASES if c[0] != "conjugate"), ("banana", 10), ("cigar", 15), ("logreg", 5)]
 
 
 @pytest.mark.parametrize(("name", "dim"), STORED)
@@ -160,6 +164,54 @@ def test_emulated_noise_follows_its_stream_and_jitter_leaves_it_alone():
         assert (len({outcome.sd for outcome in outcomes}) > 1) == (jitter > 0)
 
 
+def test_streams_of_a_run_are_all_different():
+    # Those of the benchmark, of the evaluations, and of the engine (its steps are below (0, n)).
+    seed, problem = 11, load("normal", 2)
+    first = {
+        "noise": problem.noise_stream(seed).random(),
+        "start": ((problem.start(seed) + 4) / 8)[0],
+        "jitter": substream(problem.noise_stream(seed), JITTER_STREAM).random(),
+    }
+    for index in range(3):
+        for mark in (NOISE_STREAM, JITTER_STREAM):
+            first[f"evaluation {index} {mark}"] = substream(rng_for(seed, index), mark).random()
+    for step in range(5):
+        key = np.random.SeedSequence(seed, spawn_key=(0, step))
+        first[f"engine {step}"] = np.random.default_rng(key).random()
+    # The jitter of emulated noise and that of the evaluation with index 0 are never both used.
+    del first[f"evaluation 0 {JITTER_STREAM}"]
+    values = sorted(first.values())
+    assert np.diff(values).min() > 1e-6
+
+
+def test_noise_of_a_run_without_a_stream_is_that_of_its_evaluations():
+    problem, theta = load("normal", 2), np.zeros(2)
+    target = problem.as_problem("exact", 2.0)
+    values = [target.evaluate(theta, rng=rng_for(4, index)).value for index in (0, 1, 0)]
+    assert values[0] == values[2] != values[1]
+    # Not the stream from which the start is drawn.
+    normal = rng_for(4, 1).standard_normal()
+    assert values[1] != pytest.approx(float(problem.exact(theta)) + 2 * normal)
+
+
+def test_paper_noise_is_the_usual_sd():
+    problem = load("lumpy")
+    pairs = [problem.as_problem("exact", noise, rng=problem.noise_stream(1)).evaluate(np.zeros(4))
+             for noise in ("paper", 3.0)]  # fmt: skip
+    assert pairs[0].sd == pairs[1].sd == 3
+    assert pairs[0].value == pairs[1].value
+
+
+def test_conjugate_problem_has_new_data_and_parameters_for_every_seed():
+    problem = load("conjugate")
+    one, again, other = (problem.for_seed(seed) for seed in (1, 1, 2))
+    theta = problem.start(0)
+    assert one.exact(theta) == again.exact(theta) != other.exact(theta)
+    assert problem.exact(theta) == problem.for_seed(0).exact(theta)
+    assert (one.generating == again.generating).all()
+    assert not (one.generating == other.generating).any()
+
+
 def test_as_problem_is_one():
     problem = load("halfnormal").as_problem()
     assert isinstance(problem, quell.Problem)
@@ -175,6 +227,9 @@ def test_as_problem_is_one():
         ({"mode": "both"}, "noisy or exact"),
         ({"mode": "exact", "noise": 0.0}, "positive"),
         ({"mode": "exact", "noise": -1.0}, "positive"),
+        ({"mode": "exact", "noise": "papr"}, "'paper', got 'papr'"),
+        ({"mode": "exact", "fast": True}, "mode noisy"),
+        ({"fast": True}, "no fast path"),
         ({"mode": "exact", "jitter": 0.1}, "needs noise"),
         ({"jitter": -0.1}, "0 or positive"),
     ],
@@ -187,7 +242,7 @@ def test_what_cannot_be_emulated_is_refused(arguments, words):
 def test_unknown_problem_and_dimension():
     with pytest.raises(BenchError, match="did you mean 'banana'"):
         load("bananna")
-    with pytest.raises(BenchError, match="choose from normal"):
+    with pytest.raises(BenchError, match="choose from ricker"):
         load("zzz")
     with pytest.raises(BenchError, match="2 dimensions only"):
         load("rosenbrock", 3)
@@ -196,17 +251,33 @@ def test_unknown_problem_and_dimension():
 
 
 def test_missing_data_says_what_to_do(monkeypatch, tmp_path):
-    monkeypatch.delenv("QUELL_DATA", raising=False)
-    with pytest.raises(BenchError, match="export QUELL_DATA="):
-        load("logreg")
     monkeypatch.setenv("QUELL_DATA", str(tmp_path))
-    with pytest.raises(BenchError, match=r"no synthetic\.json in QUELL_DATA"):
+    with pytest.raises(BenchError, match=r"no synthetic\.json in QUELL_DATA=.*export QUELL_DATA="):
         load("logreg")
+    (tmp_path / "synthetic.json").write_text('{"targets": {}}')
+    with pytest.raises(BenchError, match=r"synthetic\.json has no usable entry for logreg"):
+        load("logreg")
+    monkeypatch.delenv("QUELL_DATA")
+    with pytest.raises(BenchError, match=r"not set; it must name the folder that has a\.json"):
+        data_file("a.json")
 
 
-@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "logreg"])
+def test_logreg_without_data_is_much_like_the_stored_one(monkeypatch):
+    monkeypatch.delenv("QUELL_DATA", raising=False)
+    problem = load("logreg")
+    truth, rng = problem.truth, np.random.default_rng(12)
+    assert problem.data == "simulated"
+    assert truth.mean[4] > 3  # the predictor without failures
+    points = multivariate_normal(truth.mean, 1.5 * truth.covariance).rvs(20_000, random_state=rng)
+    log_q = multivariate_normal(truth.mean, 1.5 * truth.covariance).logpdf(points)
+    weights = np.exp(problem.exact(points) - log_q - truth.log_evidence)
+    error = weights.std() / np.sqrt(len(weights))
+    assert weights.mean() == pytest.approx(1, abs=5 * error + 0.02)
+
+
+@pytest.mark.parametrize("name", list(SYNTHETIC))
 def test_the_list_tells_the_noise(name):
-    assert PROBLEMS[name].noise == f"SD {load(name).noise_sd:g}, emulated"
+    assert PROBLEMS[name].noise == f"emulated, SD {load(name).emulated_sd:g}"
 
 
 def test_problems_are_shared_and_cannot_be_changed():

@@ -1,4 +1,5 @@
 import json
+import os
 from dataclasses import asdict
 
 import pytest
@@ -77,6 +78,38 @@ def test_repeated_runs_count_once(tmp_path):
     assert records.runs[SPEC]["lml_loss"] == 0.2
 
 
+def test_records_without_the_younger_fields_are_read():
+    old = {k: v for k, v in record().items() if k not in ("fast", "data")}
+    assert Spec.of_record(old) == SPEC
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs limits on the size of files")
+def test_a_record_that_cannot_be_written_is_saved_elsewhere(tmp_path, monkeypatch):
+    import resource
+
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "runs.jsonl"
+    filler = {"posterior": "x" * 5000}
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with Writer(path) as writer:
+        writer.append(record(0, **filler))
+        size = path.stat().st_size
+        # Python ignores the signal that goes with it, so writing fails as on a full disk.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 1000, limits[1]))
+        try:
+            with pytest.raises(BenchError, match=r"the finished run is in .*quell-run-"):
+                writer.append(record(2, **filler))
+            assert path.stat().st_size == size
+            with pytest.raises(BenchError, match=r"cannot write .*the finished run is lost"):
+                writer.append(record(3, posterior="x" * 20_000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    saved = sorted((tmp_path / "elsewhere").iterdir(), key=lambda file: file.stat().st_mtime_ns)
+    records = read_records([path, saved[0]])
+    assert ([spec.seed for spec in records.runs], records.damaged) == ([0, 2], 0)
+
+
 def test_files_that_cannot_be_used(tmp_path):
     with pytest.raises(BenchError, match="cannot read"):
         read_records([tmp_path / "none.jsonl"])
@@ -84,3 +117,9 @@ def test_files_that_cannot_be_used(tmp_path):
         Writer(tmp_path / "nowhere" / "runs.jsonl")
     with pytest.raises(BenchError, match="cannot write"):
         Writer(tmp_path)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no such device")
+def test_devices_are_refused():
+    with pytest.raises(BenchError, match="not an ordinary file"):
+        Writer("/dev/full")

@@ -16,7 +16,7 @@ FIELDS = [
     "stop_early", "evaluations", "lml_loss", "lml_loss_checked", "mmtv", "gskl", "log_evidence",
     "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged",
     "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "posterior", "settings",
-    "version",
+    "version", "fast", "data",
 ]  # fmt: skip
 TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
@@ -38,6 +38,15 @@ def test_the_same_spec_gives_the_same_record(record):
     again = perform(SPEC)
     for name in set(FIELDS) - set(TIMES):
         assert again[name] == record[name], name
+
+
+def test_a_run_for_calibration_records_ranks():
+    spec = Spec.make("conjugate", "quell", 5, mode="exact", dim=2, budget=20)
+    record = perform(spec)
+    assert sorted(record) == sorted([*FIELDS, "ranks"])
+    assert len(record["ranks"]) == 2
+    assert all(0 <= rank <= 999 for rank in record["ranks"])
+    assert record["lml_loss"] < 1  # against the truth about the data of this seed
 
 
 def test_trace_ends_with_the_run(record):
@@ -81,7 +90,7 @@ def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):
 
 
 def test_an_interrupted_run_does_not_count(monkeypatch):
-    engine = sys.modules["quell.run"]
+    engine = sys.modules["quell.running.engine"]
     absorb, calls = engine.absorb, []
 
     def interrupted_later(*arguments):

@@ -22,8 +22,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
 from quell.gp import TrainingData
-from quell.gp.marginal import MarginalLikelihood, mean_jacobian, training_covariance
+from quell.gp.marginal import MarginalLikelihood, mean_jacobian
 from quell.gp.model import NUGGET, Layout, mean_function
+from quell.gp.pairs import Pairs
 
 dimensions = pytest.mark.parametrize("dimension", [1, 2, 3, 5])
 noises = pytest.mark.parametrize("noise", NOISES)
@@ -212,7 +213,7 @@ def test_training_covariance_is_the_lower_triangle_of_the_dense_one(noise):
     theta = make_theta(data)
     hyper = Layout(3, data.has_unknown_noise).unpack(theta)
     np.testing.assert_allclose(
-        training_covariance(hyper, data.x, data.variance),
+        Pairs(data.x).covariance(hyper, data.variance),
         np.tril(naive_covariance(theta, data.x, data.variance)),
         rtol=1e-12,
     )
@@ -220,7 +221,7 @@ def test_training_covariance_is_the_lower_triangle_of_the_dense_one(noise):
 
 def test_the_nugget_is_on_the_diagonal():
     theta = np.array([0.0, 3.0, -30.0, 0.0, 0.0, 0.0])
-    covariance = training_covariance(Layout(1).unpack(theta), np.zeros((2, 1)), np.zeros(2))
+    covariance = Pairs(np.zeros((2, 1))).covariance(Layout(1).unpack(theta), np.zeros(2))
     excess = covariance.diagonal() / covariance[1, 0] - 1.0
     np.testing.assert_allclose(excess, NUGGET, rtol=0.01)
 

@@ -330,7 +330,7 @@ def test_no_jitter_is_needed_for_exact_duplicates_on_the_noise_floor():
 
 
 def test_jitter_is_reported_and_part_of_the_model(monkeypatch):
-    monkeypatch.setattr("quell.gp.marginal.NUGGET", 0.0)
+    monkeypatch.setattr("quell.gp.pairs.NUGGET", 0.0)
     monkeypatch.setattr("quell.gp.posterior.NUGGET", 0.0)
     x = np.array([[0.0], [0.0], [1.0], [1.0], [3.0]])
     data = TrainingData.from_arrays(x, [1.0, 3.0, -1.0, -2.0, -5.0])

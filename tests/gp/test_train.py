@@ -1,5 +1,4 @@
 from dataclasses import replace
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from gp_helpers import make_data, naive_covariance, naive_kernel, naive_mean
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, refresh, train
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.train import find_mode, maximise
+from quell.gp.mode import climb, find_mode, maximise, search_modes
 
 
 def rng(seed=1):
@@ -161,12 +160,11 @@ def starts(monkeypatch):
     """Collects the vectors u from which the mode is sought."""
     seen = []
 
-    def spy(target, start, *args):
+    def spy(target, start, *args, **options):
         seen.append(start)
-        return maximise(target, start, *args)
+        return climb(target, start, *args, **options)
 
-    # The function of the same name hides the module from attribute access.
-    monkeypatch.setattr(import_module("quell.gp.train"), "maximise", spy)
+    monkeypatch.setattr("quell.gp.mode.climb", spy)
     return seen
 
 
@@ -198,17 +196,36 @@ def test_a_search_begins_at_the_default_and_at_good_random_vectors(fits, starts)
         assert target.score(target.prior.constrain(u)) > np.quantile(scores, 0.9)
 
 
-def test_maximise_finds_the_same_maximum_with_and_without_a_root(fits):
+def test_the_same_maximum_with_and_without_a_root(fits):
     data, fit = fits[1]
     target = target_of(data)
     start = target.prior.unconstrain(fit.mode) + 0.1
     (plain, plain_value), (scaled, scaled_value) = (
-        maximise(target, start, root) for root in (None, fit.root)
+        climb(target, start, root) for root in (None, fit.root)
     )
     assert plain_value == pytest.approx(scaled_value, abs=0.1)
     assert plain_value == pytest.approx(target(plain)[0], abs=1e-9)
     assert scaled_value == pytest.approx(target(scaled)[0], abs=1e-9)
     assert plain_value > target(start)[0]
+
+
+def test_repeated_searches_end_no_lower_than_one(fits):
+    data, _ = fits[1]
+    target = target_of(data)
+    start = target.prior.unconstrain(target.prior.start)
+    u, value = maximise(target, start)
+    assert value >= climb(target, start)[1]
+    assert value == pytest.approx(target(u)[0], abs=1e-9)
+
+
+def test_a_hopeless_search_leaves_the_known_mode(fits, starts):
+    data, _ = fits[1]
+    target = target_of(data)
+    known = maximise(target, target.prior.unconstrain(target.prior.start))
+    best = (known[0], known[1] + 1000.0)  # no search comes within reach of it
+    starts.clear()
+    assert search_modes(rng(), target, best) is best
+    assert len(starts) == 2
 
 
 def test_a_mode_needs_a_previous_fit_or_a_search():

@@ -19,7 +19,7 @@ from quell import Evaluations, Settings
 from quell.acquisition import VIQR, Prospective, Situation
 from quell.gp import GaussianProcess
 from quell.vbmc import absorb, initial_state, propose
-from quell.vbmc.step import acquisition_of, avoided
+from quell.vbmc.step import acquisition_of, avoided, believe
 from quell.vbmc.training import training_set
 
 
@@ -83,17 +83,16 @@ class TestProposeBeforeTheFit:
         state = begin(problem)
         for i in range(3):
             np.testing.assert_array_equal(
-                propose(rng(i), problem, state, SETTINGS), state.design[i]
+                propose(rng(i), problem, replace(state, n_asked=i), SETTINGS), state.design[i]
             )
             state = absorb(
                 rng(), problem, state, SETTINGS,
                 make_table(problem, state.design[: i + 1], np.zeros(i + 1)),
             )  # fmt: skip
 
-    def test_pending_points_count_as_taken(self):
+    def test_points_are_asked_for_once_also_if_no_answer_came(self):
         problem = make_problem(2)
-        state = begin(problem)
-        state = replace(state, pending=(state.design[0], state.design[1]))
+        state = replace(begin(problem), n_asked=2)
         np.testing.assert_array_equal(propose(rng(), problem, state, SETTINGS), state.design[2])
 
     def test_beyond_the_design_more_of_the_same(self):
@@ -104,7 +103,7 @@ class TestProposeBeforeTheFit:
             rng(), problem, state, SETTINGS, make_table(problem, state.design, np.full(n, np.nan))
         )
         assert state.fit is None
-        theta = propose(rng(1), problem, state, SETTINGS)
+        theta = propose(rng(1), problem, replace(state, n_asked=n), SETTINGS)
         assert theta.shape == (2,)
         assert (np.abs(theta) <= 2).all()
         assert not (state.design == theta).all(axis=1).any()
@@ -174,14 +173,39 @@ class TestPropose:
             state, fit=hand_fit(data), mixture=mixture, pending=(np.array([0.5]),),
             design=state.design[:0],
         )  # fmt: skip
-        # zero density has a value, the exception and the pending point have none
-        np.testing.assert_allclose(avoided(state)[:, 0], [0.25, 0.125])
+        # zero density has a value, the exception has none, the pending point the expected one
+        np.testing.assert_allclose(avoided(state)[:, 0], [0.25])
         propose(rng(), problem, state, Settings(acquisition=seen))
         gp = seen.situation.gp
-        assert gp.n_pending == 2
-        x = np.array([[0.3]])
-        np.testing.assert_allclose(gp.pooled(x)[0], state.fit.gp.pooled(x)[0], rtol=1e-6)
-        assert gp.pooled(x)[1] < state.fit.gp.pooled(x)[1]
+        assert gp.n_pending == 1
+        np.testing.assert_allclose(gp.data.x[-1], [0.125])
+        x = np.array([[0.125], [0.25]])
+        np.testing.assert_allclose(gp.pooled(x)[0], state.fit.gp.pooled(x)[0], atol=0.02)
+        assert (gp.pooled(x)[1] < state.fit.gp.pooled(x)[1]).all()
+
+    @pytest.mark.parametrize("name", ["viqr", "imiqr", "eig", "npro", "pro"])
+    def test_keeps_apart_from_pending_points(self, name):
+        problem, state = unbounded_problem(2), fitted_state()
+        asked = []
+        for i in range(4):
+            state = replace(state, pending=tuple(asked))
+            asked.append(propose(rng(i), problem, state, Settings(acquisition=name)))
+        sd = 4 * np.sqrt(state.mixture.covariance().diagonal())  # theta = 4 x
+        for i in range(4):
+            for j in range(i):
+                assert np.sqrt(np.mean(((asked[i] - asked[j]) / sd) ** 2)) > 0.1
+
+    def test_the_surrogate_believes_what_it_expects_of_pending_points(self):
+        state = fitted_state()
+        places = np.array([[0.3, -0.2], [0.1, 0.4]])
+        gp = state.fit.gp
+        before = gp.predict(places)[0]
+        after = believe(gp, places, 0.0)
+        assert after.data.size == gp.data.size + 2
+        mean, variance = after.pooled(places)
+        np.testing.assert_allclose(mean, gp.pooled(places)[0], atol=0.05)
+        assert np.ptp(before, axis=0).max() > 10 * np.ptp(after.predict(places)[0], axis=0).max()
+        assert (variance < 0.2 * gp.pooled(places)[1]).all()
 
     def test_failures_under_unknown_noise(self):
         problem = unbounded_problem(1, noise="unknown")

@@ -22,7 +22,13 @@ from quell.mixture import Mixture
 from quell.vbmc import update
 from quell.vbmc.training import training_set
 from quell.vbmc.update import better_start, try_whitening
-from quell.vbmc.whitening import linear_map, map_mixture, whiten, whitening_is_due
+from quell.vbmc.whitening import (
+    axis_ratio,
+    linear_map,
+    map_mixture,
+    whiten,
+    whitening_is_due,
+)
 
 
 def rng():
@@ -36,29 +42,33 @@ def turned(space, seed):
     return space.with_linear(rotation, r.uniform(0.3, 2.0, space.dimension))
 
 
-class TestSchedule:
-    def state(self, n=10, *, k=5, dimension=2, reliability=0.5, **changes):
-        mixture = Mixture(
-            np.full(k, 1 / k), np.zeros((k, dimension)), np.ones(k), [1.0] * dimension
-        )
-        figures = {"last_whitening": 1, "mixture": mixture,
-                   "history": make_history(n, reliability=reliability)}  # fmt: skip
-        return fitted_state(dimension=dimension, n=6, **(figures | changes))
+def due_state(n=10, *, k=5, dimension=2, reliability=0.5, longest=1.0, **changes):
+    """A state after ``n`` iterations whose posterior has one axis ``longest`` times the others."""
+    lengths = np.ones(dimension)
+    lengths[0] = longest
+    mixture = Mixture(np.full(k, 1 / k), np.zeros((k, dimension)), np.ones(k), lengths)
+    figures = {"last_whitening": 1, "mixture": mixture,
+               "history": make_history(n, reliability=reliability)}  # fmt: skip
+    return fitted_state(dimension=dimension, n=6, **(figures | changes))
 
+
+def wait(schedule, **changes):
+    """Iterations until a whitening is due, None if it never is."""
+    return next(
+        (n for n in range(1, 80)
+         if whitening_is_due(due_state(n, last_whitening=0, **changes), schedule)), None
+    )  # fmt: skip
+
+
+class TestPaperSchedule:
     def test_due_some_iterations_after_the_last_one(self):
-        due = [whitening_is_due(self.state(n)) for n in range(1, 12)]
+        due = [whitening_is_due(due_state(n), "paper") for n in range(1, 12)]
         assert not due[0]
         assert due[-1]
         assert due == sorted(due)  # once due, due until done
 
     def test_later_ones_are_further_apart(self):
-        waits = [
-            next(
-                n for n in range(1, 60)
-                if whitening_is_due(self.state(n, n_whitenings=c, last_whitening=0))
-            )
-            for c in (0, 1, 2, 3)
-        ]  # fmt: skip
+        waits = [wait("paper", n_whitenings=c) for c in (0, 1, 2, 3)]
         assert waits[0] == waits[1] < waits[2] < waits[3]
 
     @pytest.mark.parametrize(
@@ -67,8 +77,35 @@ class TestSchedule:
          {"dimension": 1}, {"mixture": None}],
     )  # fmt: skip
     def test_not_due(self, changes):
-        assert whitening_is_due(self.state(30))
-        assert not whitening_is_due(self.state(30, **changes))
+        assert whitening_is_due(due_state(30), "paper")
+        assert not whitening_is_due(due_state(30, **changes), "paper")
+
+
+class TestAdaptiveSchedule:
+    def test_a_round_posterior_is_left_alone(self):
+        assert wait("adaptive", longest=1.05) is None
+
+    def test_a_long_one_waits_like_in_the_paper_whatever_its_components(self):
+        for c in (0, 1, 3):
+            assert wait("adaptive", longest=1.2, k=1, n_whitenings=c) == wait(
+                "paper", n_whitenings=c
+            )
+
+    def test_a_very_long_one_does_not_wait_longer_each_time(self):
+        assert wait("adaptive", longest=1.4, n_whitenings=5) == wait("paper", n_whitenings=1)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"warmup": True}, {"reliability": 3.0}, {"dimension": 1}, {"mixture": None}],
+    )
+    def test_not_due(self, changes):
+        assert whitening_is_due(due_state(30, longest=4.0), "adaptive")
+        assert not whitening_is_due(due_state(30, longest=4.0, **changes), "adaptive")
+
+
+def test_axis_ratio_of_a_turned_ridge():
+    q = Mixture(np.full(2, 0.5), [[-3.0, -3.0], [3.0, 3.0]], [1.0, 1.0], [1.0, 1.0])
+    assert axis_ratio(q.covariance()) == pytest.approx(np.sqrt(19.0))
 
 
 @pytest.mark.parametrize("problem", [make_problem(3), fitted_state(dimension=3, n=6)])
@@ -192,13 +229,17 @@ class TestWhiten:
         state = fitted_state(history=make_history(9), n_whitenings=1)
         new = whiten(rng(), state, state.mixture.covariance())
         assert (new.n_whitenings, new.last_whitening) == (2, 10)
-        assert new.full_refit
         assert new.fit is None
         assert new.memory.root is None
         assert new.evaluations is state.evaluations
         assert new.trimmed is state.trimmed
         assert not new.space.is_standard
         assert state.space.is_standard
+
+    @pytest.mark.parametrize(("longest", "full"), [(1.0, False), (1.9, False), (2.1, True)])
+    def test_everything_is_refitted_where_the_change_is_large(self, longest, full):
+        new = whiten(rng(), fitted_state(), 0.01 * np.diag([1.0, longest**2]))
+        assert new.full_refit == full
 
     def test_the_mixture_before_the_iteration_moves_along(self):
         """Else the refit compares mixtures of two spaces and may start from the wrong one."""

@@ -1,30 +1,11 @@
-"""Quasi-random draws: scrambled Sobol sequences sent through the quantiles of what is drawn."""
+"""Quasi-random draws: Sobol sequences sent through the quantiles of what is drawn."""
 
 import numpy as np
 from scipy import special
-from scipy.stats import qmc
 
 from quell.checks import FloatArray
 from quell.mixture import Mixture
-
-_SOBOL_BITS = 30
-
-
-def uniform_draws(rng: np.random.Generator, n: int, dimension: int) -> FloatArray:
-    """``n`` points (n, dimension) spread evenly over the open unit cube.
-
-    >>> u = uniform_draws(np.random.default_rng(0), 64, 2)
-    >>> np.histogram(u[:, 0], bins=8, range=(0, 1))[0]
-    array([8, 8, 8, 8, 8, 8, 8, 8])
-    """
-    if n < 1:
-        return np.empty((0, dimension))
-    # `seed` rather than its newer name `rng`, which SciPy 1.12 to 1.14 do not know.
-    sobol = qmc.Sobol(dimension, scramble=True, bits=_SOBOL_BITS, seed=rng)
-    # A whole power of two of points, as the sequence wants it, then the part asked for.
-    uniform = sobol.random_base2((n - 1).bit_length())[:n]
-    # The points lie on a grid that contains 0: move them to the middle of its cells.
-    return np.asarray(uniform + 0.5 ** (_SOBOL_BITS + 1))
+from quell.quasirandom import uniform_points
 
 
 def normal_draws(
@@ -38,7 +19,7 @@ def normal_draws(
     """
     values, vectors = np.linalg.eigh(covariance)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    return mean + special.ndtri(uniform_draws(rng, n, len(mean))) @ root.T
+    return mean + special.ndtri(uniform_points(rng, n, len(mean))) @ root.T
 
 
 def mixture_draws(
@@ -54,7 +35,7 @@ def mixture_draws(
     25
     """
     dimension = mixture.dimension
-    u = uniform_draws(rng, n, dimension + 1 + (df is not None))
+    u = uniform_points(rng, n, dimension + 1 + (df is not None))
     # The ranks of one coordinate choose the component: systematic, yet in step with the others.
     ranks = u[:, 0].argsort().argsort()
     edges = np.cumsum(mixture.weights)

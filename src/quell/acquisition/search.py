@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import Bounds, minimize
 
-from quell.acquisition.draws import mixture_draws, normal_draws, uniform_draws
+from quell.acquisition.draws import mixture_draws, normal_draws
 from quell.acquisition.regularise import Allowed, vetoed_scores
 from quell.acquisition.situation import Score, Situation, training_box
 from quell.checks import FloatArray, as_floats, matrix, vector
+from quell.quasirandom import uniform_points
 
 #: Moves points (n, D) to the nearest admissible ones.
 Snap = Callable[[FloatArray], FloatArray]
@@ -141,7 +142,7 @@ def candidates(
     parts += [
         mixture_draws(rng, heavy, mixture, TAIL_DF),
         normal_draws(rng, normal, mixture.mean(), mixture.covariance()),
-        lower + (upper - lower) * uniform_draws(rng, uniform, box.dimension),
+        lower + (upper - lower) * uniform_points(rng, uniform, box.dimension),
         mixture_draws(rng, plain, mixture),
     ]
     return box.clip(np.concatenate(parts))

@@ -60,6 +60,11 @@ class Interrupted(RuntimeError):
     """The run was cut short from outside; it must not count as finished."""
 
 
+def bounded_map(algorithm: str) -> str:
+    """The map of bounded parameters: the paper's variants have its logit."""
+    return "probit" if algorithm in ("quell", "pyvbmc") else "logit"
+
+
 def settings_for(algorithm: str, *, stop_early: bool) -> Settings:
     """The settings of Quell or of one of the paper's variants."""
     if algorithm == "quell":

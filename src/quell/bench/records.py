@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import stat
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -70,27 +72,38 @@ class Writer:
         except OSError as error:
             raise BenchError(f"cannot write {path}: {error.strerror}") from None
         self.path = path
+        if not stat.S_ISREG(os.fstat(self._file).st_mode):
+            self.close()
+            raise BenchError(f"cannot write {path}: it is not an ordinary file")
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one record."""
+        """Write one record; where that fails it is saved elsewhere, for a run is expensive."""
         line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         try:
             if fcntl is not None:
                 fcntl.flock(self._file, fcntl.LOCK_EX)
             try:
-                # A line cut short by a crash must not swallow this one.
-                size = os.lseek(self._file, 0, os.SEEK_END)
-                if size > 0:
-                    os.lseek(self._file, size - 1, os.SEEK_SET)
-                    line = line if os.read(self._file, 1) == b"\n" else b"\n" + line
-                while line:
-                    line = line[os.write(self._file, line) :]
-                os.fsync(self._file)
+                self._append(line)
             finally:
                 if fcntl is not None:
                     fcntl.flock(self._file, fcntl.LOCK_UN)
         except OSError as error:
-            raise BenchError(f"cannot write {self.path}: {error.strerror}") from None
+            message = f"cannot write {self.path}: {error.strerror}"
+            raise BenchError(f"{message}; {_rescue(line)}") from None
+
+    def _append(self, line: bytes) -> None:
+        size = os.lseek(self._file, 0, os.SEEK_END)
+        if size > 0:
+            # A line cut short by a crash must not swallow this one.
+            os.lseek(self._file, size - 1, os.SEEK_SET)
+            line = line if os.read(self._file, 1) == b"\n" else b"\n" + line
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+            os.fsync(self._file)
+        except OSError:
+            os.ftruncate(self._file, size)
+            raise
 
     def close(self) -> None:
         """Close the file."""
@@ -101,3 +114,14 @@ class Writer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _rescue(line: bytes) -> str:
+    """Save a record that could not be written where it belongs; says where it is."""
+    try:
+        handle, name = tempfile.mkstemp(prefix="quell-run-", suffix=".jsonl")
+        with open(handle, "wb") as file:
+            file.write(line)
+    except OSError:
+        return "the finished run is lost"
+    return f"the finished run is in {name}"

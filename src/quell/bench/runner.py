@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-
-from quell.bench.problems.base import BenchError, Mode
+from quell.bench.problems.base import BenchError, Mode, Noise
 from quell.bench.records import Writer, read_records
 from quell.bench.single import Spec
 from quell.bench.workers import perform_all
+from quell.running.campaign import campaign_display
 
 
 @dataclass(frozen=True)
@@ -45,8 +35,9 @@ def run(
     *,
     out: str | Path,
     mode: Mode = "noisy",
-    noise: float | None = None,
+    noise: Noise = None,
     noise_jitter: float = 0.0,
+    fast: bool = False,
     budget: int | None = None,
     dim: int | None = None,
     jobs: int = 1,
@@ -58,9 +49,10 @@ def run(
     A run that is in the file already is not repeated, so an interrupted campaign is continued by
     the same call. ``jobs`` runs are under way at a time, each in a process of its own with one
     thread. Nothing stops before its ``budget``, 50 (D + 2) by default, unless ``stop_early``.
-    Mode "exact" with ``noise`` is emulated noise of that SD on the exact target; the SD reported
-    is off by a log-normal factor with spread ``noise_jitter``. Scripts that call this need the
-    usual ``if __name__ == "__main__":``.
+    Mode "noisy" is the problem's own noise, drawn by its shortcut if ``fast``; mode "exact" with
+    ``noise`` is emulated noise of that SD on the exact target ("paper": each problem's usual SD).
+    The SD reported is off by a log-normal factor with spread ``noise_jitter``. Scripts that call
+    this need the usual ``if __name__ == "__main__":``.
 
     >>> summary = run("rosenbrock", seeds=range(5), mode="exact", noise=1.0,
     ...               jobs=2, out="runs.jsonl")  # doctest: +SKIP
@@ -72,7 +64,7 @@ def run(
     specs = [
         Spec.make(
             name, method, seed, mode=mode, noise=noise, noise_jitter=noise_jitter,
-            budget=budget, dim=dim, stop_early=stop_early,
+            fast=fast, budget=budget, dim=dim, stop_early=stop_early,
         )
         for seed in seeds for name in problems for method in algorithms
     ]  # fmt: skip
@@ -81,7 +73,10 @@ def run(
         known = read_records([out])
         wanted = [spec for spec in specs if spec not in known.runs]
         counts = {"done": 0, "failed": 0, "lost": 0}
-        with _display(enabled=progress) as display, closing(perform_all(wanted, jobs)) as finished:
+        with (
+            campaign_display(enabled=progress) as display,
+            closing(perform_all(wanted, jobs)) as finished,
+        ):
             task = display.add_task("runs", total=len(specs), completed=len(specs) - len(wanted))
             for spec, record, error in finished:
                 if record is not None:
@@ -104,12 +99,3 @@ def describe(spec: Spec, record: dict[str, Any] | None, error: str = "") -> str:
         for label, name in (("LML loss", "lml_loss"), ("gsKL", "gskl"), ("MMTV", "mmtv"))
     )
     return f"{spec}: {scores}  ({record['wall_seconds']:.0f} s)"
-
-
-def _display(*, enabled: bool) -> Progress:
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    return Progress(
-        BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
-        TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"),
-        console=console, disable=not (enabled and console.is_terminal),
-    )  # fmt: skip

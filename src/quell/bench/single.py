@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,23 @@ from quell.bench.algorithms import (
     Answer,
     Estimate,
     Interrupted,
+    bounded_map,
     run_quell,
     settings_for,
 )
-from quell.bench.metrics import DRAWS, gskl, lml_loss, mmtv
+from quell.bench.calibration import RANK_DRAWS, rank
+from quell.bench.data import VARIABLE, folder
+from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
 from quell.bench.peers import import_pyvbmc, run_pyvbmc
 from quell.bench.problems import BenchError, Benchmark, choose, load
-from quell.bench.problems.base import Mode
+from quell.bench.problems.base import Mode, Noise
 from quell.checks import FloatArray
 from quell.problem import Problem
 from quell.text import jsonable
 from quell.threads import single_threaded
 
-#: Tells the stream of the metrics' draws apart from all others of a run.
-METRIC_STREAM = 7
+#: Tell the streams of the draws behind metrics and ranks apart from all others of a run.
+METRIC_STREAM, RANK_STREAM = 7, 8
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Spec:
     """What identifies a run: two runs with equal specs are the same run.
 
     ``noise`` is the SD of emulated noise (None: the problem's own, or none in mode "exact"),
-    ``noise_jitter`` the log-normal spread of the SD that is reported.
+    ``noise_jitter`` the log-normal spread of the SD that is reported. ``fast`` draws the problem's
+    own noise by its shortcut. ``data`` says which data it has: "real", "simulated", or "".
     """
 
     problem: str
@@ -46,6 +50,8 @@ class Spec:
     budget: int
     stop_early: bool
     seed: int
+    fast: bool = False
+    data: str = ""
 
     @classmethod
     def make(
@@ -55,18 +61,19 @@ class Spec:
         seed: int,
         *,
         mode: Mode = "noisy",
-        noise: float | None = None,
+        noise: Noise = None,
         noise_jitter: float = 0.0,
         budget: int | None = None,
         dim: int | None = None,
         stop_early: bool = False,
+        fast: bool = False,
     ) -> Spec:
         """A checked spec with the defaults filled in; :class:`BenchError` says what is wrong."""
         benchmark = load(problem, dim)
         choose("algorithm", algorithm, list(ALGORITHMS))
         if algorithm == "pyvbmc":
             import_pyvbmc()
-        benchmark.check(mode, noise, noise_jitter)
+        noise = benchmark.check(mode, noise, noise_jitter, fast=fast)
         least = max(benchmark.dimension, 10) + 1
         if budget is None:
             budget = benchmark.default_budget
@@ -74,6 +81,8 @@ class Spec:
             raise BenchError(f"{problem} needs a budget of at least {least}, got {budget}")
         if seed < 0:
             raise BenchError(f"seeds must not be negative, got {seed}")
+        if benchmark.data:
+            _ = benchmark.truth  # a missing or damaged file shows now, not after the first run
         return cls(
             problem=problem,
             dim=benchmark.dimension,
@@ -84,16 +93,31 @@ class Spec:
             budget=int(budget),
             stop_early=bool(stop_early),
             seed=int(seed),
+            fast=bool(fast),
+            data=benchmark.data,
         )
 
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Spec:
         """The spec of the run behind a record."""
-        return cls(**{name: record[name] for name in cls.__dataclass_fields__})
+        # The last fields are younger than the first records.
+        wanted = [f.name for f in fields(cls) if f.default is MISSING or f.name in record]
+        return cls(**{name: record[name] for name in wanted})
+
+    def benchmark(self) -> Benchmark:
+        """The problem of the run; :class:`BenchError` if its data are not here."""
+        benchmark = load(self.problem, self.dim)
+        if benchmark.data != self.data:
+            raise BenchError(
+                f"{self.problem} has {benchmark.data} data here, the run has {self.data} data "
+                f"({VARIABLE} is {'not ' * (folder() is None)}set)"
+            )
+        return benchmark if benchmark.for_seed is None else benchmark.for_seed(self.seed)
 
     def __str__(self) -> str:
         noise = "" if self.noise is None else f" noise {self.noise:g}"
-        return f"{self.problem} D{self.dim} {self.mode}{noise} {self.algorithm} seed {self.seed}"
+        how = self.mode + noise + " fast" * self.fast
+        return f"{self.problem} D{self.dim} {how} {self.algorithm} seed {self.seed}"
 
 
 def perform(spec: Spec) -> dict[str, Any]:
@@ -108,9 +132,14 @@ def perform(spec: Spec) -> dict[str, Any]:
     >>> record["evaluations"], record["lml_loss"] < 1
     (15, True)
     """
-    benchmark = load(spec.problem, spec.dim)
+    benchmark = spec.benchmark()
     problem = benchmark.as_problem(
-        spec.mode, spec.noise, jitter=spec.noise_jitter, rng=benchmark.noise_stream(spec.seed)
+        spec.mode,
+        spec.noise,
+        jitter=spec.noise_jitter,
+        fast=spec.fast,
+        rng=benchmark.noise_stream(spec.seed),
+        bounded=bounded_map(spec.algorithm),
     )
     record: dict[str, Any] = asdict(spec)
     with single_threaded():
@@ -134,32 +163,45 @@ def _answer(spec: Spec, problem: Problem, start: FloatArray) -> Answer:
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
-    final = answer.final
-    checked = lml_loss(final.log_evidence, benchmark.truth.log_evidence_checked)
-    return {
-        **metrics(benchmark, final, seed),
-        "lml_loss_checked": checked,
+    final, truth = answer.final, benchmark.truth
+    draws = final.sample(FINAL_DRAWS if truth.on_box else DRAWS, _metric_rng(seed))
+    scores: dict[str, Any] = {
+        **metrics(benchmark, final, draws),
+        "lml_loss_checked": lml_loss(final.log_evidence, truth.log_evidence_checked),
         "log_evidence": final.log_evidence,
         "log_evidence_sd": final.log_evidence_sd,
         **answer.fields,
         "trace": [
             {
                 "evaluations": count,
-                **metrics(benchmark, estimate, seed),
+                **metrics(benchmark, estimate, estimate.sample(DRAWS, _metric_rng(seed))),
                 "elbo": estimate.log_evidence,
                 "elbo_sd": estimate.log_evidence_sd,
             }
             for count, estimate in answer.checkpoints
         ],
     }
+    if benchmark.generating is not None:
+        among = final.sample(RANK_DRAWS, np.random.default_rng([seed, RANK_STREAM]))
+        scores["ranks"] = rank(benchmark.generating, among)
+    return scores
 
 
-def metrics(benchmark: Benchmark, estimate: Estimate, seed: int) -> dict[str, float]:
-    """The three metrics of an estimate; its draws are a function of the run's seed."""
+def _metric_rng(seed: int) -> np.random.Generator:
+    return np.random.default_rng([seed, METRIC_STREAM])
+
+
+def metrics(benchmark: Benchmark, estimate: Estimate, draws: FloatArray) -> dict[str, float]:
+    """The three metrics of an estimate, of whose posterior ``draws`` (n, D) are given."""
     truth = benchmark.truth
-    draws = estimate.sample(DRAWS, np.random.default_rng([seed, METRIC_STREAM]))
     return {
         "lml_loss": lml_loss(estimate.log_evidence, truth.log_evidence),
         "gskl": gskl(estimate.mean, estimate.covariance, truth),
-        "mmtv": mmtv(draws, truth.reference, lower=benchmark.lower, upper=benchmark.upper),
+        "mmtv": mmtv(
+            draws,
+            truth.reference,
+            lower=benchmark.lower,
+            upper=benchmark.upper,
+            estimator=truth.estimator,
+        ),
     }

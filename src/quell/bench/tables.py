@@ -1,102 +1,178 @@
-"""Records of many runs as a table of medians."""
+"""Records of many runs as a table of medians: for a terminal, for Markdown, for a spreadsheet."""
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from quell.bench.metrics import bootstrap_interval, quantile, usable, wilson_interval
+from quell.bench.problems import NOTES
+from quell.bench.summary import (
+    METRICS,
+    Group,
+    GroupSummary,
+    Record,
+    Share,
+    Spread,
+    groups,
+    summarise,
+)
 from quell.text import table
 
-METRICS = (("lml_loss", "LML loss"), ("gskl", "gsKL"), ("mmtv", "MMTV"))
-HEADER = (
-    "problem", "D", "mode", "noise", "algorithm", "budget", "runs",
-    *(text for _, label in METRICS for text in (f"{label} [95 %]", "q90")),
-    "usable [95 %]", "ms/eval",
+TITLES = {"lml_loss": "LML", "lml_loss_checked": "LML checked", "gskl": "gsKL", "mmtv": "MMTV"}
+RESULTS = (
+    "runs", *(text for name in METRICS for text in (TITLES[name], "q90")),
+    "usable", "covered", "ms",
 )  # fmt: skip
+LEGEND = (
+    "Medians over runs [95 % bootstrap interval], and 90 % quantiles (q90). LML: loss of the log",
+    "evidence against the stored truth; LML checked: against the best value known. usable: share",
+    "of runs with LML < 1, gsKL < 1 and MMTV < 0.2; covered: share of runs whose log evidence is",
+    "within 1.96 of its own SDs of the checked truth; both with [95 % Wilson interval]. ms: the",
+    "algorithm's own CPU time per evaluation, median.",
+)
 
 
-class Group(NamedTuple):
-    """Runs that belong together: all but the seed is equal."""
+def text_table(records: Iterable[Record]) -> str:
+    """The table for a terminal: one line per problem and setting, its algorithms below."""
+    rows: list[tuple[str, ...]] = [("", *RESULTS)]
+    headings: dict[int, str] = {}
+    summaries = _summaries(records)
+    task = None
+    for group, summary in summaries.items():
+        if group.task != task:
+            task = group.task
+            headings[len(rows)] = describe(group)
+        rows.append((algorithm(group), *cells(summary)))
+    lines = table(rows, indent="").splitlines()
+    output = []
+    for number, line in enumerate(lines):
+        if number in headings:
+            output += ["", headings[number]]
+        output.append(line)
+    return "\n".join([*output, "", *LEGEND, *notes(summaries)])
 
-    problem: str
-    dim: int
-    mode: str
-    noise: float | None
-    noise_jitter: float
-    budget: int
-    algorithm: str
-    stop_early: bool
 
-    @classmethod
-    def of(cls, record: dict[str, Any]) -> Group:
-        """The group of a record."""
-        return cls(*(record[name] for name in cls._fields))
+def markdown_table(records: Iterable[Record]) -> str:
+    """The table as Markdown: one row per group."""
+    summaries = _summaries(records)
+    header = ("problem", "D", "data", "mode", "noise", "budget", "algorithm", *RESULTS)
+    rows = [
+        (
+            group.problem, str(group.dim), group.data or "-", mode(group), noise(group),
+            str(group.budget), algorithm(group), *cells(summary),
+        )
+        for group, summary in summaries.items()
+    ]  # fmt: skip
+    rule = ["---" if title in header[:7] and title != "D" else "---:" for title in header]
+    lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
+    return "\n".join(
+        [lines[0], f"|{'|'.join(rule)}|", *lines[1:], "", *LEGEND, *notes(summaries)]
+    )  # fmt: skip
 
 
-def groups(records: Iterable[dict[str, Any]]) -> dict[Group, list[dict[str, Any]]]:
-    """The records of each group, groups in the order they first appear per problem."""
-    found: dict[Group, list[dict[str, Any]]] = {}
-    for record in records:
-        found.setdefault(Group.of(record), []).append(record)
-    problems = list(dict.fromkeys(group.problem for group in found))
-    order = sorted(
-        found,
-        key=lambda g: (problems.index(g.problem), g.dim, g.mode, g.noise or 0.0, g.noise_jitter),
+def csv_table(records: Iterable[Record]) -> str:
+    """The numbers of the table, in full, one row per group."""
+    output = io.StringIO()
+    rows = [
+        {**group._asdict(), **numbers(summary)} for group, summary in _summaries(records).items()
+    ]
+    writer = csv.DictWriter(output, fieldnames=list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return output.getvalue().rstrip("\n")
+
+
+def _summaries(records: Iterable[Record]) -> dict[Group, GroupSummary]:
+    return {group: summarise(runs) for group, runs in groups(records).items()}
+
+
+def numbers(summary: GroupSummary) -> dict[str, Any]:
+    """The numbers of a summary, by name."""
+    row: dict[str, Any] = {"runs": summary.runs, "failed": summary.failed}
+    for name, spread in summary.spreads.items():
+        row |= {f"{name}_{part}": value for part, value in vars(spread).items()}
+    for name in ("usable", "coverage"):
+        share: Share = getattr(summary, name)
+        row |= {name: share.share, f"{name}_low": share.low, f"{name}_high": share.high}
+    ranks = "" if summary.rank_p is None else " ".join(f"{p:.6g}" for p in summary.rank_p)
+    return {**row, "overhead_ms": summary.overhead_ms, "rank_p": ranks}
+
+
+def cells(summary: GroupSummary) -> tuple[str, ...]:
+    """The cells of a summary, in the order of the results' titles."""
+    spreads = (part for name in METRICS for part in _spread(summary.spreads[name]))
+    failed = f" ({summary.failed} failed)" if summary.failed else ""
+    cost = "-" if np.isnan(summary.overhead_ms) else f"{summary.overhead_ms:.0f}"
+    return (
+        f"{summary.runs}{failed}",
+        *spreads,
+        _share(summary.usable),
+        _share(summary.coverage),
+        cost,
     )
-    return {group: found[group] for group in order}
+
+
+def _spread(spread: Spread) -> tuple[str, str]:
+    interval = f"[{number(spread.low)}, {number(spread.high)}]"
+    return f"{number(spread.median)} {interval}", number(spread.q90)
+
+
+def _share(share: Share) -> str:
+    value, low, high = (f"{part:.2f}".removeprefix("0") for part in vars(share).values())
+    return f"{value} [{low}, {high}]"
 
 
 def number(value: float) -> str:
-    """A number in three digits.
+    """A number in two digits, without the zero before the point.
 
-    >>> number(0.12345), number(np.inf)
-    ('0.123', 'inf')
+    >>> number(0.12345), number(12.345), number(123.4), number(0.0000123), number(np.inf)
+    ('.12', '12', '123', '1e-05', 'inf')
     """
-    return f"{value:.3g}"
+    if not 0 < value < np.inf:
+        return f"{value:.0f}"
+    rounded = float(f"{value:.2g}")
+    if rounded < 0.0005 or rounded >= 10_000:
+        return f"{rounded:.0e}"
+    return f"{value:.0f}" if rounded >= 10 else f"{rounded}".removeprefix("0")
 
 
-def row(group: Group, records: list[dict[str, Any]]) -> tuple[str, ...]:
-    """The cells of a group. A failed run has infinite metrics and is not usable."""
-    failed = sum("error" in record for record in records)
-    scores = {name: [_metric(record, name) for record in records] for name, _ in METRICS}
-    cells = []
-    for values in scores.values():
-        low, high = bootstrap_interval(values)
-        cells.append(f"{number(quantile(values, 0.5))} [{number(low)}, {number(high)}]")
-        cells.append(number(quantile(values, 0.9)))
-    good = sum(usable(*values) for values in zip(*scores.values(), strict=True))
-    low, high = wilson_interval(good, len(records))
-    cost = [r["overhead_cpu_seconds_per_evaluation"] for r in records if "error" not in r]
-    noise = "own" if group.mode == "noisy" else "-" if group.noise is None else f"{group.noise:g}"
-    return (
-        group.problem,
-        str(group.dim),
-        group.mode,
-        noise + (f" jitter {group.noise_jitter:g}" if group.noise_jitter else ""),
-        group.algorithm + (" (stops early)" if group.stop_early else ""),
-        str(group.budget),
-        f"{len(records)}" + (f" ({failed} failed)" if failed else ""),
-        *cells,
-        f"{good / len(records):.2f} [{low:.2f}, {high:.2f}]",
-        f"{1e3 * float(np.median(cost)):.0f}" if cost else "-",
-    )
+def describe(group: Group) -> str:
+    """A problem and the setting it is run in."""
+    parts = [f"{group.problem} (D = {group.dim})", mode(group)]
+    parts += [f"noise {noise(group)}"] * (group.mode == "exact")
+    parts += [f"budget {group.budget}"] + [f"{group.data} data"] * bool(group.data)
+    return ", ".join(parts)
 
 
-def _metric(record: dict[str, Any], name: str) -> float:
-    value = float(record[name]) if "error" not in record else np.inf
-    return np.inf if np.isnan(value) else value
+def mode(group: Group) -> str:
+    """The mode of a group's runs, and whether they took the shortcut."""
+    return group.mode + " (fast)" * group.fast
 
 
-def render(records: Iterable[dict[str, Any]], *, markdown: bool = False) -> str:
-    """The table: medians with 95 % bootstrap intervals and 90 % quantiles of the metrics,
-    the usable share with its Wilson interval, and the algorithm's own time per evaluation.
-    """
-    rows = [HEADER, *(row(group, runs) for group, runs in groups(records).items())]
-    if not markdown:
-        return table(rows, indent="")
-    lines = [f"| {' | '.join(cells)} |" for cells in rows]
-    rule = "|" + "|".join("---" if i in (0, 2, 3, 4) else "---:" for i in range(len(HEADER))) + "|"
-    return "\n".join([lines[0], rule, *lines[1:]])
+def noise(group: Group) -> str:
+    """The noise of a group's runs."""
+    sd = "own" if group.mode == "noisy" else "none" if group.noise is None else f"{group.noise:g}"
+    return sd + (f" jitter {group.noise_jitter:g}" if group.noise_jitter else "")
+
+
+def algorithm(group: Group) -> str:
+    """The algorithm of a group's runs."""
+    return group.algorithm + " (stops early)" * group.stop_early
+
+
+def notes(summaries: dict[Group, GroupSummary]) -> list[str]:
+    """What a reader should know about the problems in the table, and the tests of ranks."""
+    known = dict.fromkeys((group.problem, group.data) for group in summaries)
+    lines = [NOTES[key] for key in known if key in NOTES]
+    for group, summary in summaries.items():
+        if summary.rank_p is not None:
+            p = ", ".join(f"{value:.2g}" for value in summary.rank_p)
+            lines.append(
+                f"{group.problem} (D = {group.dim}), {algorithm(group)}: p-values of uniform ranks "
+                f"of the {group.dim} true parameters over {summary.runs} data sets: {p}"
+            )
+    return lines

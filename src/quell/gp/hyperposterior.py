@@ -10,7 +10,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from quell.checks import FloatArray
 from quell.gp.factor import FactorisationError, factorise
-from quell.gp.marginal import MarginalLikelihood, mean_jacobian, training_covariance
+from quell.gp.marginal import MarginalLikelihood, mean_jacobian
 from quell.gp.model import mean_function
 from quell.gp.prior import HyperparameterPrior
 
@@ -84,7 +84,7 @@ class Hyperposterior:
         layout, data = self.prior.layout, self.marginal.data
         theta = self.prior.constrain(u)
         hyper = layout.unpack(theta)
-        lower, _ = factorise(training_covariance(hyper, data.x, data.variance))
+        lower, _ = factorise(self.marginal.pairs.covariance(hyper, data.variance))
         jacobian = mean_jacobian(hyper, data.x)
         alpha, _ = lapack.dpotrs(lower, data.y - mean_function(hyper, data.x), lower=1)
         half = solve_triangular(lower, jacobian, lower=True, check_finite=False)

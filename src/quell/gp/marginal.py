@@ -6,17 +6,17 @@ With K_y = κ(X, X) + diag(σ̄² + s²), e = y - m(X) and α = K_y⁻¹ e,
     ∂ log p / ∂ψ  = ½ tr[(ααᵀ - K_y⁻¹) ∂K_y/∂ψ] + αᵀ ∂m/∂ψ.
 
 The trace over a length scale needs Σ_nm W_nm (x_ni - x_mi)² with W = (ααᵀ - K_y⁻¹) ∘ κ, which
-is written as products of W with X, so that no array is larger than N x N.
+is written as products of W with X.
 """
 
 import numpy as np
 from scipy.linalg import blas, lapack
-from scipy.spatial.distance import pdist
 
 from quell.checks import FloatArray
 from quell.gp.data import TrainingData
 from quell.gp.factor import factorise, inverse_from_factor
-from quell.gp.model import NUGGET, Hyperparameters, Layout, mean_function, noise_variance
+from quell.gp.model import Hyperparameters, Layout, mean_function, noise_variance
+from quell.gp.pairs import Pairs, kernel_diagonal
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -46,8 +46,7 @@ class MarginalLikelihood:
         size = data.size
         self._kernel = np.zeros((size, size), order="F")
         self._factor = np.zeros((size, size), order="F")
-        above, below = np.triu_indices(size, 1)
-        self._triangle = above * size + below
+        self.pairs = Pairs(data.x)
 
     def value(self, theta: FloatArray) -> float:
         """log p(y | θ) alone."""
@@ -80,8 +79,8 @@ class MarginalLikelihood:
     def _solve(self, hyper: Hyperparameters) -> tuple[float, FloatArray, FloatArray]:
         """Value, α and the lower factor (in a work array); leaves κ in the other one."""
         data, kernel = self.data, self._kernel
-        _fill_kernel(kernel, self._triangle, hyper, data.x)
-        diagonal = _kernel_diagonal(hyper)
+        self.pairs.fill_kernel(kernel, hyper)
+        diagonal = kernel_diagonal(hyper)
         np.fill_diagonal(kernel, diagonal + noise_variance(hyper, data.variance))
         lower, jitter = factorise(kernel, out=self._factor)
         # From here on without the noise. The jitter scales with σ_f², like the nugget: so the
@@ -93,34 +92,6 @@ class MarginalLikelihood:
         log_determinant = 2.0 * float(np.log(lower.diagonal()).sum())
         value = -0.5 * (float(residual @ alpha) + log_determinant + data.size * LOG_2PI)
         return value, alpha, lower
-
-
-def training_covariance(hyper: Hyperparameters, x: FloatArray, reported: FloatArray) -> FloatArray:
-    """Lower triangle (zeros above) of K_y of one sample at (N, D), noise and nugget included."""
-    size = len(x)
-    covariance = np.zeros((size, size), order="F")
-    above, below = np.triu_indices(size, 1)
-    _fill_kernel(covariance, above * size + below, hyper, x)
-    np.fill_diagonal(covariance, _kernel_diagonal(hyper) + noise_variance(hyper, reported))
-    return covariance
-
-
-def _fill_kernel(
-    out: FloatArray,
-    triangle: np.ndarray[tuple[int], np.dtype[np.intp]],
-    hyper: Hyperparameters,
-    x: FloatArray,
-) -> None:
-    """Write κ(x_n, x_m), n > m, into the strictly lower triangle of ``out`` (Fortran order)."""
-    condensed = pdist(x / hyper.lengths, "sqeuclidean")  # half the exponentials
-    condensed *= -0.5
-    np.exp(condensed, out=condensed)
-    condensed *= hyper.output_variance
-    out.ravel(order="K")[triangle] = condensed
-
-
-def _kernel_diagonal(hyper: Hyperparameters) -> FloatArray:
-    return hyper.output_variance * (1.0 + NUGGET)
 
 
 def mean_jacobian(hyper: Hyperparameters, x: FloatArray) -> FloatArray:

@@ -19,7 +19,6 @@ from scipy.linalg import blas, lapack
 from quell.checks import FloatArray, as_floats, matrix, vector
 from quell.gp.data import TrainingData, as_noise_variance
 from quell.gp.factor import extend_factor, factorise
-from quell.gp.marginal import training_covariance
 from quell.gp.model import (
     NUGGET,
     Hyperparameters,
@@ -28,6 +27,7 @@ from quell.gp.model import (
     mean_function,
     noise_variance,
 )
+from quell.gp.pairs import Pairs
 from quell.gp.pooling import between_variance, pooled_mean
 
 
@@ -90,10 +90,10 @@ class GaussianProcess:
         factors = np.zeros((n_samples, size, size))
         alpha = np.zeros((n_samples, size))
         jitter = np.zeros(n_samples)
+        pairs = Pairs(x)
         for s in range(n_samples):
             hyper = layout.unpack(theta[s])
-            covariance = training_covariance(hyper, x, variance)
-            _, jitter[s] = factorise(covariance, out=factors[s].T)
+            _, jitter[s] = factorise(pairs.covariance(hyper, variance), out=factors[s].T)
             alpha[s, : data.size] = _solve_observed(factors[s].T, hyper, data)
         return cls(data, x, variance, theta, weights, factors, alpha, jitter)
 

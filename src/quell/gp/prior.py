@@ -27,9 +27,10 @@ wherever the bounds do not matter, so that its mode in u is its mode in θ there
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, stdtr, stdtrit
 
 from quell.checks import FloatArray, raise_at, vector
@@ -94,17 +95,34 @@ class HyperparameterPrior:
 
     def log_density(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density inside the bounds (truncation constants dropped) and gradient."""
-        student = ~np.isnan(self.scale)
-        z = (theta[student] - self.location[student]) / self.scale[student]
-        value = (
-            student.sum() * _STUDENT_LOG_CONSTANT
-            - np.log(self.scale[student]).sum()
-            - 0.5 * (STUDENT_DF + 1) * np.log1p(z**2 / STUDENT_DF).sum()
-            - np.log((self.upper - self.lower)[~student]).sum()
-        )
+        student, location, scale, constant = self._constants
+        z = (theta[student] - location) / scale
+        value = constant - 0.5 * (STUDENT_DF + 1) * float(np.log1p(z**2 / STUDENT_DF).sum())
         gradient = np.zeros(self.layout.size)
-        gradient[student] = -(STUDENT_DF + 1) * z / (STUDENT_DF + z**2) / self.scale[student]
-        return float(value), gradient
+        gradient[student] = -(STUDENT_DF + 1) * z / (STUDENT_DF + z**2) / scale
+        return value, gradient
+
+    @cached_property
+    def _constants(self) -> tuple[NDArray[np.intp], FloatArray, FloatArray, float]:
+        """Which entries have a Student-t prior, its locations and scales; the log constant."""
+        uniform = np.isnan(self.scale)
+        student = np.flatnonzero(~uniform)
+        scale = self.scale[student]
+        constant = len(student) * _STUDENT_LOG_CONSTANT - float(np.log(scale).sum())
+        constant -= float(np.log((self.upper - self.lower)[uniform]).sum())
+        return student, self.location[student], scale, constant
+
+    @cached_property
+    def _margins(self) -> tuple[FloatArray, FloatArray]:
+        """The bounds moved inwards by a little, for on a bound there is no way back to u."""
+        ulp = np.spacing(np.maximum(np.abs(self.lower), np.abs(self.upper)))
+        margin = np.maximum(1e-12 * (self.upper - self.lower), 4 * ulp)
+        return self.lower + margin, self.upper - margin
+
+    @cached_property
+    def _log_gap(self) -> FloatArray:
+        """log(1 - e^{(a-b)/τ})."""
+        return np.log1p(-np.exp((self.lower - self.upper) / self.softness))
 
     def constrain(self, u: FloatArray) -> FloatArray:
         """θ(u), strictly inside the bounds; works on (..., size)."""
@@ -113,10 +131,8 @@ class HyperparameterPrior:
         return self._inside(self.lower + self.softness * (below - above))
 
     def _inside(self, theta: FloatArray) -> FloatArray:
-        """θ moved off the bounds by a little, for on a bound there is no way back to u."""
-        ulp = np.spacing(np.maximum(np.abs(self.lower), np.abs(self.upper)))
-        margin = np.maximum(1e-12 * (self.upper - self.lower), 4 * ulp)
-        return np.clip(theta, self.lower + margin, self.upper - margin)
+        """θ moved off the bounds."""
+        return np.minimum(np.maximum(theta, self._margins[0]), self._margins[1])
 
     def constrain_derivatives(self, u: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """dθ/du, its logarithm, and the derivative of that logarithm in u, each (size,)."""
@@ -124,11 +140,7 @@ class HyperparameterPrior:
         above = (u - self.upper) / self.softness
         # dθ/du = σ(below) - σ(above), written as a product so that it cannot cancel:
         # σ(p) - σ(r) = σ(p) σ(-r) (1 - e^{r - p}).
-        log_slope = (
-            -np.logaddexp(0.0, -below)
-            - np.logaddexp(0.0, above)
-            + np.log1p(-np.exp((self.lower - self.upper) / self.softness))
-        )
+        log_slope = -np.logaddexp(0.0, -below) - np.logaddexp(0.0, above) + self._log_gap
         log_slope_slope = (expit(-below) - expit(above)) / self.softness
         return np.exp(log_slope), log_slope, log_slope_slope
 

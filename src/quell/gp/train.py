@@ -9,41 +9,24 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
 from quell.checks import FloatArray
 from quell.gp.data import TrainingData
 from quell.gp.hmc import TARGET_ACCEPTANCE, State, first_step, move, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
+from quell.gp.mode import Memory, climb, find_mode, search_modes
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
 
-#: Random vectors scored by a global search.
-DESIGN_SIZE = 200
 #: Length of the chain: trajectories before the first draw, and per draw.
 BURN_IN, THIN = 10, 4
 #: Trajectories of each sample when the data have grown a little, and how many SDs above its
 #: expected distance from the mode a sample may lie before it counts as stale.
 PARTICLE_TRAJECTORIES = 1
 STALE_SDS = 4.0
-_MAX_ITERATIONS = 200
-#: The search ends when an iteration gains less than this, in nats (or of the gain so far).
-_TOLERANCE = 1e-6
-#: Value of the objective where the density is zero.
-WALL = 1e6
-
-
-@dataclass(frozen=True, eq=False)
-class Memory:
-    """What one fit leaves to the next: vectors θ (m, size), the mode first, and the metric.
-
-    ``root`` may be None where the coordinates have changed in between.
-    """
-
-    vectors: FloatArray
-    root: FloatArray | None
-    step: float
+#: How far a mode may move, in SDs per direction, before the metric is made anew.
+SAME_METRIC = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,19 +138,27 @@ def retrain(
     noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
     trajectories: int = PARTICLE_TRAJECTORIES,
+    search: bool = False,
 ) -> TrainedGP:
     """Follow data that have grown a little: a new mode and metric, and the samples moved on.
 
     Between :func:`refresh` and :func:`train` in cost. The samples of ``fit`` are particles that
-    make a few trajectories each under the new metric. Should the new mode lie so high above
-    them that they cannot be draws from around it, they are stale and a new chain starts there.
+    make a few trajectories each. Should the new mode, which ``search`` looks for everywhere,
+    lie so high above them that they cannot be draws from around it, they are stale and a new
+    chain starts there. The metric is made anew where the mode has moved noticeably.
     """
     target = _target(data, prior, plausible_range, noise_guess, like=fit)
     prior = target.prior
-    mode = find_mode(rng, target, fit.memory, search=False)
-    root = laplace_approximation(target, mode).root
-    top = State(mode, *target(mode))
     states = _particles(target, fit.gp.theta)
+    before = prior.unconstrain(fit.mode)
+    highest = max([State(before, *target(before)), *states], key=lambda state: state.value)
+    known = climb(target, highest.u, fit.root)
+    mode = search_modes(rng, target, known)[0] if search else known[0]
+    moved = np.linalg.solve(fit.root, mode - before)
+    root = fit.root
+    if moved @ moved > SAME_METRIC**2 * len(mode):
+        root = laplace_approximation(target, mode).root
+    top = State(mode, *target(mode))
     # Under a normal posterior the gap to the mode is ½ χ² with as many degrees as θ has entries.
     size = len(mode)
     gap = top.value - float(np.median([state.value for state in states]))
@@ -227,54 +218,4 @@ def _target(
     return Hyperposterior(MarginalLikelihood(data), prior)
 
 
-def find_mode(
-    rng: np.random.Generator,
-    target: Hyperposterior,
-    memory: Memory | None = None,
-    *,
-    search: bool = True,
-) -> FloatArray:
-    """The mode u of the hyperposterior, from an earlier fit and/or a global search."""
-    if memory is None and not search:
-        raise ValueError("without a previous fit the mode needs search=True")
-    prior = target.prior
-    modes = []
-    if memory is not None:
-        best = memory.vectors[np.argmax([target.score(theta) for theta in memory.vectors])]
-        modes.append(maximise(target, prior.unconstrain(best), memory.root))
-    if search:
-        design = prior.draw(rng, DESIGN_SIZE)
-        best = design[np.argmax([target.score(theta) for theta in design])]
-        modes.extend(maximise(target, prior.unconstrain(start)) for start in (prior.start, best))
-    return max(modes, key=lambda pair: pair[1])[0]
-
-
-def maximise(
-    target: Hyperposterior, start: FloatArray, root: FloatArray | None = None
-) -> tuple[FloatArray, float]:
-    """A local maximum of the hyperposterior and its value, by L-BFGS from ``start``.
-
-    With ``root``, a covariance root of an earlier Laplace approximation, the search runs in
-    its coordinates, where a quasi-Newton method needs few steps.
-    """
-
-    reference = target(start)[0]
-
-    def loss(z: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient = target(start + (z if root is None else root @ z))
-        if not np.isfinite(value):
-            return WALL, np.zeros_like(z)  # the line search turns back
-        return reference - value, -(gradient if root is None else gradient @ root)
-
-    result = minimize(
-        loss,
-        np.zeros_like(start),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": _MAX_ITERATIONS, "ftol": _TOLERANCE, "gtol": 1e-3},
-    )
-    found = start + (result.x if root is None else root @ result.x)
-    return found, reference - float(result.fun)
-
-
-__all__ = ["Memory", "TrainedGP", "find_mode", "maximise", "refresh", "retrain", "train"]
+__all__ = ["Memory", "TrainedGP", "refresh", "retrain", "train"]

@@ -19,13 +19,12 @@ from typing import Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
-from scipy.stats import qmc
 
 from quell import checks
 from quell.checks import FloatArray
 from quell.mixture.mixture import Mixture
+from quell.quasirandom import uniform_points
 
-SOBOL_BITS = 30
 # Size of the (components, components, points) array worked on at once, 1 MB: near the cache.
 BLOCK_ELEMENTS = 131_072
 
@@ -33,9 +32,10 @@ BLOCK_ELEMENTS = 131_072
 def normal_base_sample(n: int, dimension: int, rng: np.random.Generator) -> FloatArray:
     """Quasi-random standard normal points, antithetic in pairs; shape (n, dimension).
 
-    The first half is a scrambled Sobol sequence through the normal quantile, the second half its
-    negative, so that all odd moments vanish. ``n`` must be even; powers of two fill space most
-    evenly (other numbers take the beginning of the next longer sequence).
+    The first half is a shifted Sobol sequence through the normal quantile, the second half its
+    negative, so that all odd moments vanish; the whole is scaled and rotated a little, so that
+    its covariance is the identity (where there are enough points for that) and the entropy of
+    one Gaussian is exact. ``n`` must be even; powers of two fill space most evenly.
 
     >>> import numpy as np
     >>> base = normal_base_sample(8, 3, np.random.default_rng(0))
@@ -48,12 +48,10 @@ def normal_base_sample(n: int, dimension: int, rng: np.random.Generator) -> Floa
     if dimension < 1:
         raise ValueError(f"dimension must be at least 1, got {dimension}")
     half = n // 2
-    # `seed` rather than its newer name `rng`, which SciPy 1.12 to 1.14 do not know.
-    sobol = qmc.Sobol(dimension, scramble=True, bits=SOBOL_BITS, seed=rng)
-    # A whole power of two of points, as the sequence wants it, then the part asked for.
-    uniform = sobol.random_base2((half - 1).bit_length())[:half]
-    # The points lie on a grid that contains 0: move them to the middle of its cells, inside (0, 1).
-    positive: FloatArray = special.ndtri(uniform + 0.5**SOBOL_BITS / 2)
+    positive: FloatArray = special.ndtri(uniform_points(rng, half, dimension))
+    if half >= 2 * dimension:
+        lower = np.linalg.cholesky(positive.T @ positive / half)
+        positive = np.linalg.solve(lower, positive.T).T
     return np.concatenate([positive, -positive])
 
 

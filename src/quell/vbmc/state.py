@@ -73,7 +73,8 @@ class Iteration:
 class State:
     """Everything the algorithm knows between two steps.
 
-    ``design`` (n, D_full) are the first points to evaluate; ``trimmed`` (N,) marks evaluations
+    ``design`` (n, D_full) are the first points to evaluate, ``n_asked`` counts points asked for
+    so far and ``pending`` holds those under evaluation; ``trimmed`` (N,) marks evaluations
     taken out of the training set; ``plausible_range`` (D,) is the plausible box's width in x;
     ``fit`` and ``mixture`` are None until the design is evaluated; ``memory`` is what the next
     fit starts from; ``in_iteration`` counts evaluations since the last iteration ended;
@@ -99,6 +100,7 @@ class State:
     last_whitening: int = 0
     full_refit: bool = True
     frequent: bool = True
+    n_asked: int = 0
     pending: tuple[FloatArray, ...] = ()
     history: tuple[Iteration, ...] = ()
 

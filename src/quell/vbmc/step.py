@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quell.acquisition import (
     Acquisition,
@@ -19,6 +20,8 @@ from quell.acquisition import (
     expand_box,
     maximise,
 )
+from quell.acquisition.noise import NoiseTable
+from quell.acquisition.regularise import Allowed
 from quell.checks import FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess
@@ -32,7 +35,12 @@ from quell.vbmc.update import end_iteration
 SMALLEST_DESIGN = 10
 #: The search box is the plausible box and twice its width on both sides.
 BOX_HALF_WIDTH = 2.5
-N_CANDIDATES = 256
+#: Points under evaluation keep apart by this many SDs of the posterior (root mean square over
+#: coordinates).
+SMALLEST_DISTANCE = 0.1
+#: Failed points that the search keeps away from.
+MOST_AVOIDED = 100
+N_CANDIDATES = 128
 N_CLIMBS = 1
 QUICK_STARTS, QUICK_ITERATIONS, QUICK_BASE, QUICK_SCORING = 3, 15, (128,), 256
 
@@ -67,10 +75,8 @@ def propose(
     rng: np.random.Generator, problem: Problem, state: State, settings: Settings
 ) -> FloatArray:
     """The next point to evaluate, (D_full,) in the user's parameters."""
-    asked = sum(origin not in ("given", "check") for origin in state.evaluations.origin)
-    n_taken = asked + len(state.pending)
-    if n_taken < len(state.design):
-        return state.design[n_taken]
+    if state.n_asked < len(state.design):
+        return state.design[state.n_asked]
     if state.fit is None or state.mixture is None:
         # More points are wanted than the design has, before any value is known.
         x = rng.uniform(-0.5, 0.5, state.dimension)
@@ -78,16 +84,21 @@ def propose(
     _, _, single_sd = training_set(state, settings)
     gp = state.fit.gp
     single_sd = single_sd if len(single_sd) == gp.data.size else None
+    noise = NoiseTable.of(gp, single_sd)
+    pending = under_evaluation(state)
+    gp = believe(gp, pending, _expected_sd(gp))
     for place in avoided(state):
         gp = gp.append_pending(place, _expected_sd(gp))
-    situation = Situation.of(gp, state.mixture, single_sd)
+    situation = Situation(gp, state.mixture, noise)
     score = acquisition_of(settings, state.noisy).prepare(rng, situation)
+    tried = candidates(rng, situation, state.box, N_CANDIDATES)
+    allowed = _allowed(problem, state, pending, tried)
     found = maximise(
         score,
         state.box,
-        candidates(rng, situation, state.box, N_CANDIDATES),
+        tried,
         n_starts=N_CLIMBS,
-        allowed=lambda x: state.space.clear_of_bounds(state.space.to_original(x)),
+        allowed=allowed,
         snap=(lambda x: state.space.to_inference(problem.snap(state.space.to_original(x))))
         if problem.has_integers
         else None,
@@ -95,15 +106,56 @@ def propose(
     return problem.snap(state.space.to_original(found.x))
 
 
+def under_evaluation(state: State) -> FloatArray:
+    """The points (n, D) that are pending, in inference space."""
+    if not state.pending:
+        return np.empty((0, state.dimension))
+    return state.space.to_inference(np.stack(state.pending))
+
+
+def believe(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
+    """The surrogate as if each of the ``places`` (n, D) had given what is expected of it.
+
+    The variance falls as it will whatever the values are. The expected value leaves the pooled
+    mean where it is, and makes the hyperparameter samples agree there: their disagreement is part
+    of the uncertainty that attracted the point, and would attract the next one.
+    """
+    for place in places:
+        mean, _ = gp.pooled(place[None])
+        gp = gp.append(place, float(mean[0]), sd)
+    return gp
+
+
+def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatArray) -> Allowed:
+    """Which points (n, D) may be evaluated: clear of the bounds, and apart from those pending.
+
+    Where all that are ``tried`` are too close to pending ones, as integers may have to be, any
+    distance will do.
+    """
+
+    def clear(x: FloatArray) -> NDArray[np.bool_]:
+        return np.asarray(state.space.clear_of_bounds(state.space.to_original(x)))
+
+    if not len(pending) or problem.has_integers:
+        return clear
+    assert state.mixture is not None
+    scale = SMALLEST_DISTANCE * np.sqrt(state.mixture.covariance().diagonal())
+
+    def apart(x: FloatArray) -> NDArray[np.bool_]:
+        offsets = (x[:, None, :] - pending) / scale
+        return clear(x) & np.all(np.mean(offsets**2, axis=2) > 1.0, axis=1)
+
+    return apart if apart(tried).any() else clear
+
+
 def avoided(state: State) -> FloatArray:
-    """Points (n, D) with a place but no value: under evaluation, or failed for no known reason.
+    """Points (n, D) that failed for no known reason, the last ones if there are very many.
 
     In the surrogate's covariance they repel the search and leave every mean alone.
     """
     table = state.evaluations
-    failed = table.theta[~table.ok & ~table.zero_density]
-    places = np.concatenate([failed, *(point[None] for point in state.pending)])
-    return state.space.to_inference(places)
+    failed = table.theta[~table.ok & ~table.zero_density][-MOST_AVOIDED:]
+    return state.space.to_inference(failed)
 
 
 def _expected_sd(gp: GaussianProcess) -> float:
@@ -138,13 +190,21 @@ def absorb(
             x = state.space.to_inference(theta)
             state = replace(state, box=expand_box(state.box, x))
     if state.fit is None:
-        enough = evaluations.n_counted >= len(state.design) and evaluations.ok.sum() >= 2
-        if not enough:
+        if not enough_for_a_fit(state):
             return state
         return end_iteration(rng, state, settings, problem.noise_guess, started)
     if state.in_iteration >= settings.batch:
         return end_iteration(rng, state, settings, problem.noise_guess, started)
     return quick_update(rng, problem, state, settings)
+
+
+def enough_for_a_fit(state: State) -> bool:
+    """Whether the design is evaluated, or points of the user's own make up for it."""
+    table = state.evaluations
+    n_ok, n_user = int(table.ok.sum()), table.origin.count("user")
+    designed = table.n_counted - n_user >= len(state.design)
+    made_up = n_user > 0 and n_ok >= max(state.dimension, SMALLEST_DESIGN)
+    return n_ok >= 2 and (designed or made_up)
 
 
 def quick_update(

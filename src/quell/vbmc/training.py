@@ -1,10 +1,12 @@
 """From the table of evaluations to the surrogate's training set, and the fit to it."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from quell.checks import FloatArray
+from quell.evaluations import Evaluations
 from quell.gp import (
     GaussianProcess,
     HyperparameterPrior,
@@ -16,7 +18,9 @@ from quell.gp import (
     train,
 )
 from quell.settings import Settings
+from quell.space import InferenceSpace
 from quell.vbmc.state import State
+from quell.vbmc.subset import kept_rows, learning_rows
 
 #: Most hyperparameter samples ever held, and how their number falls with the data.
 MOST_SAMPLES = 8
@@ -31,15 +35,26 @@ def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.nda
     Repeated evaluations of one point are one observation: their precision-weighted mean. The
     returned row of an observation is that of its first evaluation. Failed and trimmed
     evaluations are left out; a point of zero density enters as a low value that the noise
-    keeps from bending the surrogate (see :func:`censored`).
+    keeps from bending the surrogate (see :func:`censored`). Of very many points some are chosen
+    (see :mod:`quell.vbmc.subset`).
     """
-    table = state.evaluations
-    merged = table.merge_duplicates(~state.trimmed)
+    return _training_set(
+        state.evaluations, state.trimmed.tobytes(), state.space, state.noisy,
+        settings.noise_shaping,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)  # one step of the algorithm wants the same set several times
+def _training_set(
+    table: Evaluations, trimmed: bytes, space: InferenceSpace, noisy: bool, shape: bool
+) -> tuple[TrainingData, np.ndarray, FloatArray]:
+    used = ~np.frombuffer(trimmed, dtype=bool)
+    merged = table.merge_duplicates(used)
     rows, theta, y, sd = merged.row, merged.theta, merged.log_joint, merged.sd
     single = sd * np.sqrt(merged.count)
-    zero = np.flatnonzero(table.zero_density & ~state.trimmed)
+    zero = np.flatnonzero(table.zero_density & used)
     if len(zero):
-        low, low_sd = censored(y, state.dimension)
+        low, low_sd = censored(y, space.dimension)
         rows = np.concatenate([rows, zero])
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
@@ -47,9 +62,13 @@ def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.nda
         y = np.concatenate([y, np.full(len(zero), low)])[order]
         sd = np.concatenate([sd, np.full(len(zero), low_sd)])[order]
         single = np.concatenate([single, np.full(len(zero), low_sd)])[order]
-    x = state.space.to_inference(theta)
-    data = TrainingData.from_arrays(x, y + state.space.log_jacobian(x), sd)
-    if settings.noise_shaping:
+    x = space.to_inference(theta)
+    y = y + space.log_jacobian(x)
+    kept = kept_rows(x, y, noisy)
+    if kept is not None:
+        x, y, sd, rows, single = x[kept], y[kept], sd[kept], rows[kept], single[kept]
+    data = TrainingData.from_arrays(x, y, sd)
+    if shape:
         data = shape_noise(data)
     return data, rows, single
 
@@ -83,26 +102,29 @@ def fit_surrogate(
 
     Full search after a change of the training set or the space, and now and then while
     unreliable; otherwise the samples of the last fit move on, to a new mode and metric every
-    other time once the solution is reliable.
+    other time once the solution is reliable. Of very many points some are learnt from.
     """
+    rows = learning_rows(data.x)
+    if rows is not None:
+        fit = fit_surrogate(rng, state, data.subset(rows), settings, noise_guess)
+        return replace(fit, gp=GaussianProcess.condition(data, fit.gp.theta, fit.gp.weights))
     prior = HyperparameterPrior.for_data(
         data, plausible_range=state.plausible_range, noise_guess=noise_guess
     )
     n_samples = sample_count(state, settings)
-    search = state.full_refit or (
-        state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
-    )
+    search = state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
     fit = state.fit
     if (
         fit is None
-        or search
+        or state.full_refit
         or n_samples == 0
         or n_samples > fit.gp.n_samples
         or fit.gp.layout != prior.layout  # noise of unknown size came or went
     ):
         return train(
-            rng, data, n_samples=n_samples, previous=state.memory, search=search, prior=prior
-        )
+            rng, data, n_samples=n_samples, previous=state.memory,
+            search=search or state.full_refit, prior=prior,
+        )  # fmt: skip
     if n_samples < fit.gp.n_samples:
         gp = fit.gp
         keep = np.sort(rng.choice(gp.n_samples, n_samples, replace=False))
@@ -111,7 +133,7 @@ def fit_surrogate(
         )
     if state.reliability < 1 and len(state.history) % 2:
         return refresh(rng, fit, data, prior=prior)
-    return retrain(rng, fit, data, prior=prior)
+    return retrain(rng, fit, data, prior=prior, search=search)
 
 
 def quick_fit(
@@ -125,6 +147,8 @@ def quick_fit(
     """
     assert state.fit is not None
     gp = state.fit.gp
+    if learning_rows(data.x) is not None and state.frequent:
+        return fit_surrogate(rng, state, data, settings, noise_guess)
     if gp.data.has_unknown_noise != data.has_unknown_noise:
         return fit_surrogate(rng, state, data, settings, noise_guess)
     if state.frequent:

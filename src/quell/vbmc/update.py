@@ -39,7 +39,7 @@ def end_iteration(
             state = replace(
                 state, history=(*state.history[:-1], replace(state.history[-1], action=action))
             )
-    if settings.whitening and whitening_is_due(state):
+    if settings.whitening and whitening_is_due(state, settings.whitening_schedule):
         state = try_whitening(rng, state, settings, noise_guess)
     return state
 
@@ -54,9 +54,11 @@ def try_whitening(
     started = time.process_time()
     solution = best_iteration(state.history).solution
     covariance = _in_space(solution.mixture, solution.space, state.space)[1]
-    whitened = refit(
-        rng, whiten(rng, state, covariance), settings, noise_guess, started, action="whitening"
-    )
+    turned = whiten(rng, state, covariance)
+    whitened = refit(rng, turned, settings, noise_guess, started, action="whitening")
+    if not turned.full_refit:
+        # A small turn is no reason to watch every evaluation again.
+        whitened = replace(whitened, frequent=state.frequent)
     if settings.whitening_undo_test:
         old, new = state.history[-1], whitened.history[-1]
         if new.elbo < old.elbo + 0.1 or new.elbo_sd > 2 * old.elbo_sd + 1:

@@ -5,6 +5,7 @@ Gaussian of SDs ℓ becomes one of covariance Aᵀ diag(ℓ²) A, whose diagonal
 """
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
@@ -15,22 +16,46 @@ from quell.mixture import Mixture
 from quell.space import InferenceSpace
 from quell.vbmc.state import State
 
+Schedule = Literal["adaptive", "paper"]
+
 INTERVAL = 5
 SMALLEST_COMPONENTS = 5
 LARGEST_RELIABILITY = 3.0
+#: Ratios of the longest to the shortest axis of the posterior: from the first on a whitening
+#: is worth its cost when it is due, from the second on it does not wait longer than one
+#: interval, and from the third on nothing fitted in the old space is a good start in the new.
+LONG, LONGER, LONGEST = 1.1, 1.3, 2.0
 
 
-def whitening_is_due(state: State) -> bool:
-    """Whether the schedule asks for a whitening now (supplement B.2)."""
+def whitening_is_due(state: State, schedule: Schedule) -> bool:
+    """Whether it is time for a whitening.
+
+    By the paper's schedule (supplement B.2) the interval grows with every whitening and the
+    mixture must have some components. The adaptive one looks at the posterior instead: a round
+    one is left alone. A narrow ridge is found bit by bit: each whitening turns an axis towards
+    it, along which the surrogate sees a little further. So a posterior that is longer in one
+    direction is whitened again soon.
+    """
+    if state.warmup or state.dimension == 1 or state.mixture is None:
+        return False
+    if not state.reliability < LARGEST_RELIABILITY:
+        return False
     waited = len(state.history) + 1 - state.last_whitening
-    return bool(
-        not state.warmup
-        and state.dimension > 1
-        and state.mixture is not None
-        and state.mixture.n_components >= SMALLEST_COMPONENTS
-        and waited > INTERVAL * max(1, state.n_whitenings)
-        and state.reliability < LARGEST_RELIABILITY
-    )
+    scheduled = waited > INTERVAL * max(1, state.n_whitenings)
+    if schedule == "paper":
+        return scheduled and state.mixture.n_components >= SMALLEST_COMPONENTS
+    elongation = axis_ratio(state.mixture.covariance())
+    return elongation > LONG and (scheduled or (waited > INTERVAL and elongation > LONGER))
+
+
+def axis_ratio(covariance: FloatArray) -> float:
+    """SD along the longest axis of a covariance (D, D), over that along its shortest.
+
+    >>> axis_ratio(np.diag([4.0, 9.0, 36.0]))
+    3.0
+    """
+    variances = np.linalg.eigvalsh(covariance)
+    return float(np.sqrt(variances[-1] / max(variances[0], np.finfo(float).tiny)))
 
 
 def linear_map(old: InferenceSpace, new: InferenceSpace) -> FloatArray:
@@ -58,7 +83,7 @@ def whiten(rng: np.random.Generator, state: State, covariance: FloatArray) -> St
         plausible_range=space.plausible_range(rng),
         n_whitenings=state.n_whitenings + 1,
         last_whitening=len(state.history) + 1,
-        full_refit=True,
+        full_refit=axis_ratio(covariance) > LONGEST,
     )
 
 

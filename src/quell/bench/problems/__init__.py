@@ -1,15 +1,18 @@
 """The benchmark's problems, by name."""
 
 from difflib import get_close_matches
-from functools import cache
+from functools import lru_cache
 
-from quell.bench.problems.base import BenchError, Benchmark, Truth
+from quell.bench.data import folder
+from quell.bench.problems.base import BenchError, Benchmark
+from quell.bench.problems.real import NOTES, REAL
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.synthetic import SYNTHETIC
+from quell.bench.truth import Truth
 
-PROBLEMS: dict[str, Entry] = {**SYNTHETIC}
+PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC}
 
-__all__ = ["PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
+__all__ = ["NOTES", "PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
 
 
 def choose(kind: str, name: str, known: list[str]) -> str:
@@ -33,11 +36,10 @@ def load(name: str, dim: int | None = None) -> Benchmark:
     quell.bench.problems.base.BenchError: unknown problem 'rosenbrok'; did you mean 'rosenbrock'?
     """
     entry = PROBLEMS[choose("problem", name, list(PROBLEMS))]
-    dim = entry.check(name, dim)
-    return entry.make(dim) if entry.data else _made(name, dim)
+    return _made(name, entry.check(name, dim), folder())
 
 
-@cache
-def _made(name: str, dim: int) -> Benchmark:
-    """One object per process, so that its truth is computed once."""
+@lru_cache(maxsize=32)
+def _made(name: str, dim: int, _folder: str | None) -> Benchmark:
+    """One object per process and data folder, so that its truth is computed once."""
     return PROBLEMS[name].make(dim)

@@ -10,17 +10,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.bench.density import Density, density_from_draws
+from quell.bench.truth.known import Truth
 from quell.checks import FloatArray
 from quell.problem import Problem
 
 Mode = Literal["noisy", "exact"]
+Noise = float | Literal["paper"] | None
 Target = Callable[[FloatArray], FloatArray]
 Simulator = Callable[[FloatArray, np.random.Generator], tuple[float, float]]
-Sampler = Callable[[int, np.random.Generator], FloatArray]
 
-#: Draws from the truth behind the marginals of its MMTV, and their seed.
-TRUTH_DRAWS, TRUTH_SEED = 100_000, 20200615
+#: Marks the streams of noise and of jitter; far from any count of evaluations or iterations, whose
+#: numbers mark all other streams of a run.
+NOISE_STREAM, JITTER_STREAM = 1_000_000_001, 1_000_000_002
 
 
 class BenchError(ValueError):
@@ -28,46 +29,17 @@ class BenchError(ValueError):
 
 
 @dataclass(frozen=True, eq=False)
-class Truth:
-    """What is known about a posterior in D dimensions.
-
-    ``mean`` (D,), ``covariance`` (D, D), ``marginals`` one density per parameter, ``sample(n,
-    rng)`` draws (n, D) or None where there is no sampler. ``log_evidence_checked`` is a second,
-    better value where the one in use is known to be less precise.
-    """
-
-    log_evidence: float
-    mean: FloatArray
-    covariance: FloatArray
-    marginals: tuple[Density, ...]
-    sample: Sampler | None = None
-    log_evidence_checked: float = np.nan
-
-    def __post_init__(self) -> None:
-        if np.isnan(self.log_evidence_checked):
-            object.__setattr__(self, "log_evidence_checked", self.log_evidence)
-
-    @cached_property
-    def reference(self) -> tuple[Density, ...]:
-        """The marginals MMTV compares with.
-
-        Estimated from draws like those of the posterior under test, so that both have the same
-        smoothing; the marginals themselves where there is no sampler.
-        """
-        if self.sample is None:
-            return self.marginals
-        draws = self.sample(TRUTH_DRAWS, np.random.default_rng(TRUTH_SEED))
-        return tuple(density_from_draws(column) for column in draws.T)
-
-
-@dataclass(frozen=True, eq=False)
 class Benchmark:
     """A benchmark problem with D parameters; made by :func:`quell.bench.load`.
 
     ``exact`` maps points (..., D) to values (...), or is None where there is no noiseless
-    target. ``noise_sd`` is the SD of emulated noise in mode "noisy", for problems without a
-    ``simulator`` of their own. ``prior`` is what :class:`quell.Problem` takes; "included" where
-    the target is a log joint density.
+    target. ``simulator(theta, rng)`` is the problem's own noisy estimate with its SD, and ``fast``
+    a shortcut with the same law; None where there is none. ``emulated_sd`` is the problem's usual
+    noise, the paper's for its problems: what noise "paper" means, and what mode "noisy" emulates
+    without a simulator. ``prior`` is what :class:`quell.Problem` takes; "included" where the
+    target is a log joint density. ``data`` says which data the target has: "real", "simulated"
+    in place of those in the data folder, or "" where there is no such choice. ``generating`` (D,)
+    are the parameters behind data that ``for_seed`` makes anew for every run.
 
     >>> from quell.bench import load
     >>> problem = load("banana", dim=2)
@@ -88,9 +60,13 @@ class Benchmark:
     plausible_upper: FloatArray
     exact: Target | None
     make_truth: Callable[[], Truth] = field(repr=False)
-    noise_sd: float | None = None
+    emulated_sd: float | None = None
     simulator: Simulator | None = field(default=None, repr=False)
+    fast: Simulator | None = field(default=None, repr=False)
     prior: Any = None
+    data: Literal["real", "simulated", ""] = ""
+    generating: FloatArray | None = None
+    for_seed: Callable[[int], Benchmark] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.lower, self.upper, self.plausible_lower, self.plausible_upper):
@@ -111,18 +87,23 @@ class Benchmark:
         """Evidence, moments and marginals of the posterior; computed at first use."""
         return self.make_truth()
 
-    def noisy(self, theta: ArrayLike, rng: np.random.Generator) -> tuple[float, float]:
+    def noisy(
+        self, theta: ArrayLike, rng: np.random.Generator, *, fast: bool = False
+    ) -> tuple[float, float]:
         """A noisy value at θ (D,) and the SD of its noise.
 
-        From the problem's own simulator; without one, the exact value plus normal noise of SD
-        ``noise_sd``.
+        From the problem's own simulator, or its ``fast`` shortcut; without a simulator, the exact
+        value plus normal noise of SD ``emulated_sd``.
         """
         theta = np.asarray(theta, dtype=np.float64)
-        if self.simulator is not None:
-            return self.simulator(theta, rng)
-        if self.exact is None or self.noise_sd is None:
+        simulator = self.fast if fast else self.simulator
+        if simulator is not None:
+            return simulator(theta, rng)
+        if fast:
+            raise BenchError(f"{self.name} has no fast path (leave fast out)")
+        if self.exact is None or self.emulated_sd is None:
             raise BenchError(f"{self.name} has no noise of its own (use mode exact)")
-        return float(self.exact(theta)) + self.noise_sd * rng.standard_normal(), self.noise_sd
+        return self._emulated(theta, self.emulated_sd, rng)
 
     def start(self, seed: int) -> FloatArray:
         """The starting point (D,) of the run with this seed: uniform in the plausible box."""
@@ -138,25 +119,29 @@ class Benchmark:
     def as_problem(
         self,
         mode: Mode = "noisy",
-        noise: float | None = None,
+        noise: Noise = None,
         *,
         jitter: float = 0.0,
+        fast: bool = False,
         rng: np.random.Generator | None = None,
+        bounded: str = "probit",
     ) -> Problem:
         """The problem as :func:`quell.infer` takes it.
 
-        Mode "noisy" has the problem's own noise; "exact" the exact target, with emulated normal
-        noise of SD ``noise`` if that is given. The SD that is reported is the true one times
-        exp(``jitter`` · normal). All noise is drawn from ``rng`` in order of evaluation, or, by
-        default, from the generators the run provides.
+        Mode "noisy" has the problem's own noise, drawn by the shortcut if ``fast``; "exact" the
+        exact target, with emulated normal noise of SD ``noise`` if that is given, "paper" for the
+        paper's. The SD that is reported is the true one times exp(``jitter`` · normal). All noise
+        is drawn from ``rng`` in order of evaluation, or, by default, from streams of their own
+        that follow from the generators the run provides. ``bounded`` is the map of bounded
+        parameters, as :class:`quell.Problem` takes it.
 
         >>> from quell.bench import load
         >>> load("normal", dim=2).as_problem("exact").noise
         'exact'
         """
-        self.check(mode, noise, jitter)
+        sd = self.check(mode, noise, jitter, fast=fast)
         target: Callable[..., Any]
-        if mode == "exact" and noise is None:
+        if mode == "exact" and sd is None:
             exact = self.exact
             assert exact is not None  # by the check above
 
@@ -165,12 +150,14 @@ class Benchmark:
         elif rng is None:
 
             def target(theta: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
-                return self._noisy(theta, noise, jitter, rng, rng)
+                # The first two generators of a run are those of noise_stream and start.
+                noises, jitters = substream(rng, NOISE_STREAM), substream(rng, JITTER_STREAM)
+                return self._observe(theta, sd, fast, jitter, noises, jitters)
         else:
-            stream, jitters = rng, rng.spawn(1)[0]
+            stream, jitters = rng, substream(rng, JITTER_STREAM)
 
             def target(theta: FloatArray) -> tuple[float, float]:
-                return self._noisy(theta, noise, jitter, stream, jitters)
+                return self._observe(theta, sd, fast, jitter, stream, jitters)
 
         return Problem(
             target,
@@ -180,11 +167,15 @@ class Benchmark:
             plausible_upper=self.plausible_upper,
             prior=self.prior,
             names=self.names,
-            noise="exact" if mode == "exact" and noise is None else "reported",
+            noise="exact" if mode == "exact" and sd is None else "reported",
+            bounded=bounded,
         )
 
-    def check(self, mode: str, noise: float | None, jitter: float) -> None:
-        """Raise :class:`BenchError` unless the problem can be run like this."""
+    def check(self, mode: str, noise: Noise, jitter: float, *, fast: bool = False) -> float | None:
+        """The SD of emulated noise in mode "exact", None for none.
+
+        :class:`BenchError` unless the problem can be run like this.
+        """
         if mode not in ("noisy", "exact"):
             raise BenchError(f"mode must be noisy or exact, got {mode!r}")
         if mode == "noisy" and noise is not None:
@@ -193,26 +184,57 @@ class Benchmark:
             )
         if mode == "exact" and self.exact is None:
             raise BenchError(f"{self.name} has no exact target (use mode noisy)")
-        if noise is not None and not (np.isfinite(noise) and noise > 0):
-            raise BenchError(f"noise must be a positive SD, got {noise:g}")
+        if fast and mode == "exact":
+            raise BenchError("fast is for mode noisy; mode exact runs no simulator")
+        if fast and self.fast is None:
+            raise BenchError(f"{self.name} has no fast path (leave fast out)")
+        if noise == "paper":
+            noise = self.emulated_sd
+            if noise is None:
+                raise BenchError(f"{self.name} has no usual noise (give its SD)")
+        if isinstance(noise, str) or not (noise is None or (np.isfinite(noise) and noise > 0)):
+            raise BenchError(f"noise must be a positive SD or 'paper', got {noise!r}")
         if not (np.isfinite(jitter) and jitter >= 0):
             raise BenchError(f"noise jitter must be 0 or positive, got {jitter:g}")
         if jitter > 0 and mode == "exact" and noise is None:
             raise BenchError("noise jitter needs noise: give its SD, or use mode noisy")
+        return noise
 
-    def _noisy(
+    def _observe(
         self,
         theta: FloatArray,
-        noise: float | None,
+        emulated: float | None,
+        fast: bool,
         jitter: float,
         rng: np.random.Generator,
         jitters: np.random.Generator,
     ) -> tuple[float, float]:
-        if noise is None:
-            value, sd = self.noisy(theta, rng)
+        if emulated is None:
+            value, sd = self.noisy(theta, rng, fast=fast)
         else:
-            assert self.exact is not None
-            value, sd = float(self.exact(theta)) + noise * rng.standard_normal(), noise
+            value, sd = self._emulated(theta, emulated, rng)
         if jitter > 0:
             sd *= float(np.exp(jitter * jitters.standard_normal()))
         return value, sd
+
+    def _emulated(
+        self, theta: FloatArray, sd: float, rng: np.random.Generator
+    ) -> tuple[float, float]:
+        assert self.exact is not None  # by the checks of the callers
+        return float(self.exact(theta)) + sd * rng.standard_normal(), sd
+
+
+def substream(rng: np.random.Generator, mark: int) -> np.random.Generator:
+    """A generator that follows from the seed of ``rng``, whatever was drawn from it.
+
+    >>> rng = np.random.default_rng(1)
+    >>> first = substream(rng, 5).random()
+    >>> rng.random() != first, substream(rng, 5).random() == first
+    (True, True)
+    """
+    seed = rng.bit_generator.seed_seq
+    if not isinstance(seed, np.random.SeedSequence):
+        raise TypeError("the generator must be made from a seed, as by numpy.random.default_rng")
+    return np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, mark))
+    )

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.bench.density import Density, inverse_cdf_draws
-from quell.bench.problems.base import Benchmark, Truth
+from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import log_normal, normal_density, unbounded
+from quell.bench.truth import Truth
 from quell.checks import FloatArray
 
 PRIOR_SD = 3.0

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.bench.density import Density
-from quell.bench.problems.base import Benchmark, Target, Truth
+from quell.bench.problems.base import Benchmark, Target
+from quell.bench.truth import Truth
 from quell.checks import FloatArray
 
 REACH = 9.0  # SDs; less than 1e-18 of the mass is farther out
@@ -22,7 +23,7 @@ def unbounded(
     *,
     exact: Target,
     make_truth: Callable[[], Truth],
-    noise_sd: float = 1.0,
+    emulated_sd: float = 1.0,
 ) -> Benchmark:
     """A log joint density without bounds, plausible box ``centre`` (D,) ∓ ``half_width``."""
     half_width = np.broadcast_to(np.asarray(half_width, dtype=np.float64), centre.shape)
@@ -35,7 +36,7 @@ def unbounded(
         plausible_upper=centre + half_width,
         exact=exact,
         make_truth=make_truth,
-        noise_sd=noise_sd,
+        emulated_sd=emulated_sd,
         prior="included",
     )
 
@@ -153,6 +154,6 @@ def halfnormal(dimension: int) -> Benchmark:
         plausible_upper=np.full(dimension, -0.05),
         exact=exact,
         make_truth=make_truth,
-        noise_sd=1.0,
+        emulated_sd=1.0,
         prior="included",
     )

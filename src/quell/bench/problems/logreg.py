@@ -2,29 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
-from quell.bench.data import read_json
+from quell.bench import data
 from quell.bench.density import Density, inverse_cdf_draws
-from quell.bench.problems.base import Benchmark, Truth
+from quell.bench.problems.base import BenchError, Benchmark, Target
+from quell.bench.problems.real import simulated_data
+from quell.bench.truth import Truth
+from quell.bench.truth.shipped import shipped_truth
 from quell.checks import FloatArray
 
-BOUND = 10.0
+FILE, BOUND = "synthetic.json", 10.0
 #: Weighted draws behind the sampler of the truth, their seed, and the proposal's shape.
 PROPOSALS, SEED, DEGREES, INFLATION = 200_000, 20260905, 5.0, 1.3
+#: The design of simulated data: observations, those with the rare predictor, the correlation of
+#: two others; and the coefficients behind the outcomes.
+OBSERVATIONS, RARE, CORRELATION = 50, 6, 0.95
+GENERATING = {"logreg": (0.3, 1.0, -1.0, 0.8, 1.5)}
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Predictors ``x`` (n, D) and outcomes ``y`` (n,), 0 or 1."""
+
+    x: FloatArray
+    y: FloatArray
+
+
+def simulate_data(key: str, rng: np.random.Generator) -> Data:
+    """Data like the stored ones: the rare predictor goes with an outcome of 1 always."""
+    common, own, other = rng.standard_normal((3, OBSERVATIONS))
+    correlated = CORRELATION * common + np.sqrt(1 - CORRELATION**2) * own
+    rare = (np.arange(OBSERVATIONS) < RARE).astype(np.float64)
+    x = np.column_stack([np.ones(OBSERVATIONS), common, correlated, other, rare])
+    probability = 1 / (1 + np.exp(-x @ np.array(GENERATING[key])))
+    return Data(x, np.where(rare == 1, 1.0, rng.random(OBSERVATIONS) < probability))
 
 
 def logreg(dimension: int) -> Benchmark:
-    """50 binary outcomes, 5 coefficients, uniform prior on [-10, 10]⁵; data from QUELL_DATA."""
-    stored = read_json("synthetic.json")["targets"]["logreg"][str(dimension)]
+    """50 binary outcomes, 5 coefficients, uniform prior on [-10, 10]⁵.
+
+    The data are those stored in QUELL_DATA, or else simulated.
+    """
+    if data.kind() == "simulated":
+        observed = simulated_data("logreg")
+        return replace(_with_data(observed, lambda _: shipped_truth("logreg", observed)),
+                       data="simulated")  # fmt: skip
+    content = data.read_json(FILE)
+    try:
+        stored = content["targets"]["logreg"][str(dimension)]
+        x, y = (np.asarray(stored["constants"][name], dtype=np.float64) for name in ("X", "y"))
+    except (KeyError, TypeError, ValueError) as error:
+        path = data.data_file(FILE)
+        raise BenchError(f"{path} has no usable entry for logreg: {error!r}") from None
+    return _with_data(Data(x, y), lambda exact: _truth(stored, exact))
+
+
+def _with_data(observed: Data, make_truth: Callable[[Target], Truth]) -> Benchmark:
     # One row per observation, its sign turned by the outcome: ln σ(signed · w) is its term.
-    design = np.asarray(stored["constants"]["X"], dtype=np.float64)
-    outcome = np.asarray(stored["constants"]["y"], dtype=np.float64)
-    signed = design * (2 * outcome - 1)[:, None]
+    signed = observed.x * (2 * observed.y - 1)[:, None]
+    dimension = signed.shape[1]
 
     def exact(theta: ArrayLike) -> FloatArray:
         theta = np.asarray(theta, dtype=np.float64)
@@ -41,8 +84,8 @@ def logreg(dimension: int) -> Benchmark:
         plausible_lower=-plausible,
         plausible_upper=plausible,
         exact=exact,
-        make_truth=lambda: _truth(stored, exact),
-        noise_sd=3.0,
+        make_truth=lambda: make_truth(exact),
+        emulated_sd=3.0,
         prior="included",
     )
 

@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from quell.bench.density import Density
-from quell.bench.problems.base import Benchmark, Truth
+from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import REACH, log_normal, unbounded
+from quell.bench.truth import Truth
 from quell.checks import FloatArray
 
 COMPONENTS, SEED, CENTRE = 12, 20260900, 0.5
@@ -41,7 +42,7 @@ def lumpy(dimension: int) -> Benchmark:
 
     centre = np.full(dimension, CENTRE)
     return unbounded(
-        "lumpy", centre, prior_sd, noise_sd=3.0, exact=exact, make_truth=make_truth
+        "lumpy", centre, prior_sd, emulated_sd=3.0, exact=exact, make_truth=make_truth
     )  # fmt: skip
 
 

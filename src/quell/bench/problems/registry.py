@@ -11,16 +11,14 @@ class Entry:
     """How a problem is made: its function of D, its usual D, and what it is.
 
     ``noise`` says what mode "noisy" does; ``smallest`` is the least D of problems that exist in
-    many dimensions, None for those with one only; ``data`` marks problems that need the data
-    folder.
+    many dimensions, None for those with one only.
     """
 
     make: Callable[[int], Benchmark]
     dimension: int
     text: str
-    noise: str = "SD 1, emulated"
+    noise: str = "emulated, SD 1"
     smallest: int | None = None
-    data: bool = False
 
     def check(self, name: str, dim: int | None) -> int:
         """The dimension: ``dim`` if the problem exists in it, or the usual one for None."""

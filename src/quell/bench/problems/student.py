@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from quell.bench.density import Density, inverse_cdf_draws
-from quell.bench.problems.base import Benchmark, Truth
+from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import REACH, log_normal, unbounded
+from quell.bench.truth import Truth
 from quell.checks import FloatArray
 
 
@@ -47,5 +48,10 @@ def student(dimension: int) -> Benchmark:
         )
 
     return unbounded(
-        "student", np.zeros(dimension), prior_sd, noise_sd=3.0, exact=exact, make_truth=make_truth
+        "student",
+        np.zeros(dimension),
+        prior_sd,
+        emulated_sd=3.0,
+        exact=exact,
+        make_truth=make_truth,
     )

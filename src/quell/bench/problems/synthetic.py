@@ -1,5 +1,6 @@
 """The synthetic problems: log joint densities whose truth is known."""
 
+from quell.bench.problems.conjugate import conjugate
 from quell.bench.problems.curved import banana, rosenbrock
 from quell.bench.problems.gaussian import cigar, corr, halfnormal, normal
 from quell.bench.problems.logreg import logreg
@@ -7,7 +8,7 @@ from quell.bench.problems.lumpy import lumpy
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.student import student
 
-LOUD = "SD 3, emulated"
+LOUD = "emulated, SD 3"
 
 SYNTHETIC = {
     "normal": Entry(normal, 5, "independent normals with SDs 1 .. D", smallest=1),
@@ -20,7 +21,8 @@ SYNTHETIC = {
     "student": Entry(
         student, 4, "independent Student-t, heavy tails first", smallest=1, noise=LOUD
     ),
-    "logreg": Entry(
-        logreg, 5, "logistic regression, one coefficient at its bound", data=True, noise=LOUD
+    "logreg": Entry(logreg, 5, "logistic regression, one coefficient at its bound", noise=LOUD),
+    "conjugate": Entry(
+        conjugate, 3, "linear regression, new data in every run: for calibration", smallest=2
     ),
 }

@@ -1,0 +1,67 @@
+"""The truth about a posterior, and the densities its marginals are compared by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from quell.bench.density import Density, density_from_draws, density_on_box
+from quell.checks import FloatArray
+
+Sampler = Callable[[int, np.random.Generator], FloatArray]
+
+#: Draws from the truth behind the marginals of its MMTV, and their seed.
+TRUTH_DRAWS, TRUTH_SEED = 100_000, 20200615
+
+
+class DensityEstimator(Protocol):
+    """Makes a density from draws (n,) between two bounds."""
+
+    def __call__(self, draws: FloatArray, *, lower: float, upper: float) -> Density:
+        """The estimate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is known about a posterior in D dimensions.
+
+    ``mean`` (D,), ``covariance`` (D, D), ``marginals`` one density per parameter, ``sample(n,
+    rng)`` draws (n, D) or None where there is no sampler. ``log_evidence_checked`` is a second,
+    better value where the one in use is known to be less precise, ``log_evidence_error`` its
+    standard error. ``on_box`` says that the marginals are estimates on a grid from bound to
+    bound, as the original benchmark makes them.
+    """
+
+    log_evidence: float
+    mean: FloatArray
+    covariance: FloatArray
+    marginals: tuple[Density, ...]
+    sample: Sampler | None = None
+    log_evidence_checked: float = np.nan
+    log_evidence_error: float = 0.0
+    on_box: bool = False
+
+    def __post_init__(self) -> None:
+        if np.isnan(self.log_evidence_checked):
+            object.__setattr__(self, "log_evidence_checked", self.log_evidence)
+
+    @property
+    def estimator(self) -> DensityEstimator:
+        """Makes, from draws, densities that can be compared with the reference."""
+        return density_on_box if self.on_box else density_from_draws
+
+    @cached_property
+    def reference(self) -> tuple[Density, ...]:
+        """The marginals MMTV compares with.
+
+        Estimated from draws like those of the posterior under test, so that both have the same
+        smoothing; the marginals themselves where there is no sampler.
+        """
+        if self.sample is None:
+            return self.marginals
+        draws = self.sample(TRUTH_DRAWS, np.random.default_rng(TRUTH_SEED))
+        return tuple(density_from_draws(column) for column in draws.T)

@@ -1,0 +1,54 @@
+"""The kernel between all pairs of training points, for many hyperparameters.
+
+The squared differences of the pairs, D N (N - 1)/2 numbers, are kept: distances for new length
+scales are then one product of a vector with a matrix, and half of the exponentials are saved.
+"""
+
+import numpy as np
+
+from quell.checks import FloatArray
+from quell.gp.model import NUGGET, Hyperparameters, noise_variance
+
+
+class Pairs:
+    """All pairs of the points ``x`` (N, D).
+
+    >>> from quell.gp.model import Layout
+    >>> hyper = Layout(1).unpack(np.zeros(6))
+    >>> Pairs(np.array([[0.0], [2.0]])).covariance(hyper, np.array([0.5, 0.25])).round(3)
+    array([[2.5  , 0.   ],
+           [0.135, 2.25 ]])
+    """
+
+    def __init__(self, x: FloatArray) -> None:
+        self.size = len(x)
+        above, below = np.triu_indices(self.size, 1)
+        # Places in a lower triangle in Fortran order, where a column is one run.
+        self._places = above * self.size + below
+        # Subtracted before squared: exact for near-duplicates.
+        self._squares = np.empty((x.shape[1], len(above)))
+        for squares, column in zip(self._squares, x.T, strict=True):
+            np.subtract(column[above], column[below], out=squares)
+            np.square(squares, out=squares)
+
+    def fill_kernel(self, out: FloatArray, hyper: Hyperparameters) -> None:
+        """Write κ(x_n, x_m), n > m, into the strictly lower triangle of ``out`` (Fortran order)."""
+        condensed = (-0.5 / hyper.lengths**2) @ self._squares
+        np.exp(condensed, out=condensed)
+        condensed *= hyper.output_variance
+        out.ravel(order="K")[self._places] = condensed
+
+    def covariance(self, hyper: Hyperparameters, reported: FloatArray) -> FloatArray:
+        """Lower triangle (zeros above) of K_y of one sample, noise and nugget included.
+
+        ``reported`` (N,) are the reported noise variances.
+        """
+        out = np.zeros((self.size, self.size), order="F")
+        self.fill_kernel(out, hyper)
+        np.fill_diagonal(out, kernel_diagonal(hyper) + noise_variance(hyper, reported))
+        return out
+
+
+def kernel_diagonal(hyper: Hyperparameters) -> FloatArray:
+    """κ(x, x) at a training point, nugget included."""
+    return hyper.output_variance * (1.0 + NUGGET)

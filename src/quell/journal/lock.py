@@ -1,0 +1,116 @@
+"""One process per journal: an advisory lock on a file beside it.
+
+The lock is one of the operating system's (POSIX ``fcntl`` or Windows' ``msvcrt``), held while
+the file ``<journal>.lock`` is open. It vanishes with its process, however that ends, so a dead
+process leaves no stale lock; nor do workers forked from it keep the lock alive. POSIX locks hold
+across machines on NFS unless it is mounted with ``nolock`` or ``local_lock``. The text in the
+file says who has it, for the message to others; it is not what locks.
+"""
+
+import json
+import os
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from quell.errors import JournalError
+
+#: Locks held by this process, by device and inode: POSIX locks do not exclude their own process.
+_held: dict[tuple[int, int], int] = {}
+
+
+def this_process() -> str:
+    """Who writes: host and process id."""
+    return f"{socket.gethostname()}:{os.getpid()}"
+
+
+class Lock:
+    """The lock of a journal, held until released.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     lock = Lock(Path(folder) / "run.quelljournal")
+    ...     lock.release()
+    """
+
+    def __init__(self, journal: Path) -> None:
+        self.path = journal.with_name(journal.name + ".lock")
+        self._descriptor = _acquire(self.path, journal)
+        status = os.fstat(self._descriptor)
+        self._key = (status.st_dev, status.st_ino)
+        _held[self._key] = os.getpid()
+        owner = {"process": this_process(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+        os.ftruncate(self._descriptor, 0)
+        os.write(self._descriptor, json.dumps(owner).encode())
+
+    def release(self) -> None:
+        """Let others have the journal; harmless the second time, and in a forked process."""
+        if self._descriptor < 0:
+            return
+        if _held.get(self._key) == os.getpid():
+            # Removed while it is still locked: whoever waits for it looks again (see _acquire).
+            self.path.unlink(missing_ok=True)
+            del _held[self._key]
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def _acquire(path: Path, journal: Path) -> int:
+    """The descriptor of the locked file."""
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise JournalError(
+                f"cannot write beside the journal {str(journal)!r}: {error.strerror} (a journal "
+                "needs a folder it may write to; choose another path)"
+            ) from error
+        status = os.fstat(descriptor)
+        own = _held.get((status.st_dev, status.st_ino)) == os.getpid()
+        # Closing a second descriptor of a file would end this process's own lock on it.
+        if own:
+            raise JournalError(_busy(journal, "this process"))
+        try:
+            _lock(descriptor)
+        except OSError:
+            owner = _owner(descriptor)
+            os.close(descriptor)
+            raise JournalError(_busy(journal, owner)) from None
+        try:
+            current = os.stat(path)
+        except FileNotFoundError:
+            current = None
+        if current is not None and (current.st_dev, current.st_ino) == (
+            status.st_dev, status.st_ino,
+        ):  # fmt: skip
+            return descriptor
+        os.close(descriptor)  # its last owner has removed it just now
+
+
+def _busy(journal: Path, owner: str) -> str:
+    return (
+        f"the journal {str(journal)!r} is in use by {owner}: two runs cannot share one journal "
+        "(wait for the other, stop it, or choose another path)"
+    )
+
+
+def _owner(descriptor: int) -> str:
+    try:
+        text: Any = json.loads(os.read(descriptor, 1000))
+        return f"process {text['process']!r} since {text['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+
+    def _lock(descriptor: int) -> None:
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

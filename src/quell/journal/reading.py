@@ -1,0 +1,99 @@
+"""Looking into a journal without taking part in the run."""
+
+import sqlite3
+from dataclasses import dataclass
+from datetime import datetime
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from quell.checks import FloatArray
+from quell.errors import JournalError
+from quell.evaluations import Evaluations
+from quell.journal.events import Event
+from quell.journal.recovery import salvage
+
+
+@dataclass(frozen=True, eq=False)
+class JournalContents:
+    """What a journal holds.
+
+    ``problem`` and ``settings`` as plain data; ``evaluations`` with nan as log prior, which is
+    not recorded; ``pending`` (n, D) the points asked for and not told; ``who``, for each
+    evaluation the host and process that made it, and ``when`` it was recorded; ``n_lost`` rows
+    could not be read.
+    """
+
+    problem: dict[str, Any]
+    settings: dict[str, Any]
+    seed: int | None
+    evaluations: Evaluations
+    pending: FloatArray
+    who: tuple[str, ...]
+    when: tuple[datetime, ...]
+    n_lost: int
+
+    def __repr__(self) -> str:
+        n = len(self.pending)
+        lost = f", {self.n_lost} rows cannot be read" if self.n_lost else ""
+        return f"Journal: {self.evaluations!r}, {n} pending, seed {self.seed}{lost}"
+
+
+def read_journal(path: str | PathLike[str]) -> JournalContents:
+    """The contents of a journal; also while its run goes on, and as far as it is readable.
+
+    >>> import os, tempfile
+    >>> from quell import Problem, Sampler
+    >>> problem = Problem(
+    ...     sum, lower=0, upper=9, plausible_lower=2, plausible_upper=4, noise="exact")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "run.quelljournal")
+    ...     with Sampler(problem, seed=1, journal=path) as sampler:
+    ...         points = sampler.ask(3)
+    ...         sampler.tell(points[:2], [-1.0, -2.0])
+    ...     read_journal(path)
+    Journal: Evaluations: 2 rows, 2 counted, 1 pending, seed 1
+    """
+    path = Path(fspath(path))
+    if not path.is_file():
+        raise JournalError(f"there is no journal {str(path)!r}")
+    try:
+        saved = salvage(path)
+    except sqlite3.Error as error:
+        raise JournalError(f"{str(path)!r} cannot be read as a journal: {error}") from error
+    events = list(saved.events.values())
+    told = [event for event in events if event.kind in ("given", "tell")]
+    if not told and not saved.meta:
+        raise JournalError(f"{str(path)!r} is no journal, or nothing of it can be read")
+    names = saved.meta.get("problem", {}).get("names")
+    if names is None:
+        names = [f"x{i + 1}" for i in range(len(told[0].theta))]
+    done = {event.index for event in events if event.kind in ("tell", "forget")}
+    pending = [e.theta for e in events if e.kind == "ask" and e.index not in done]
+    return JournalContents(
+        problem=saved.meta.get("problem", {}),
+        settings=saved.meta.get("settings", {}),
+        seed=saved.meta.get("seed"),
+        evaluations=_table(tuple(names), told),
+        pending=np.array(pending, dtype=np.float64).reshape(-1, len(names)),
+        who=tuple(event.who for event in told),
+        when=tuple(datetime.fromtimestamp(event.at).astimezone() for event in told),
+        n_lost=len(saved.lost),
+    )
+
+
+def _table(names: tuple[str, ...], told: list[Event]) -> Evaluations:
+    n = len(told)
+    return Evaluations(
+        names,
+        np.array([event.theta for event in told], dtype=np.float64).reshape(n, len(names)),
+        np.array([event.value for event in told], dtype=np.float64),
+        np.array([event.sd for event in told], dtype=np.float64),
+        np.full(n, np.nan),
+        tuple(event.error for event in told),
+        np.array([event.seconds for event in told], dtype=np.float64),
+        tuple(event.origin for event in told),
+        np.array([event.index for event in told], dtype=np.int64),
+    )

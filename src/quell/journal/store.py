@@ -1,0 +1,157 @@
+"""The file of a journal: SQLite, write-ahead log, every transaction synced to the disk."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from quell.errors import JournalError
+from quell.journal.events import COLUMNS, Event
+
+APPLICATION_ID = 0x5155454C  #: "QUEL", in the file's header
+FORMAT = 1
+
+_TYPES = {"index": "INTEGER", "call": "INTEGER", "reported": "INTEGER", "value": "REAL",
+          "sd": "REAL", "seconds": "REAL", "at": "REAL"}  # fmt: skip
+_COLUMNS = ", ".join(f'"{name}"' for name in (*COLUMNS, "checksum"))
+_SCHEMA = (
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE events (id INTEGER PRIMARY KEY, "
+    + ", ".join(f'"{name}" {_TYPES.get(name, "TEXT")}' for name in COLUMNS)
+    + ", checksum INTEGER NOT NULL)",
+)
+_INSERT = f"INSERT INTO events (id, {_COLUMNS}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
+_SELECT = f"SELECT id, {_COLUMNS} FROM events ORDER BY id"
+SELECT_ONE = f"SELECT id, {_COLUMNS} FROM events WHERE id = ?"
+
+
+class Damaged(Exception):
+    """The file is a journal, but parts of it cannot be read."""
+
+
+class Store:
+    """An open journal file; `append` is durable when it returns.
+
+    ``last`` is the id of the last event: a row with the next id that is already there means
+    that someone else has written, and is refused.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.last = 0
+        self._connection = self._guard("open", lambda: _connect(path))
+
+    def is_new(self) -> bool:
+        """Whether nothing was ever recorded; `Damaged`, or an error for another kind of file."""
+        try:
+            schema = self._query("SELECT count(*) FROM sqlite_schema")[0][0]
+            identity = self._query("PRAGMA application_id")[0][0]
+            if schema == 0 and identity == 0:
+                return True
+            version = self._query("PRAGMA user_version")[0][0]
+        except sqlite3.DatabaseError as error:
+            if "not a database" in str(error):
+                raise JournalError(
+                    f"{str(self.path)!r} is no journal, or its beginning is destroyed ({error}); "
+                    "it is left as it is"
+                ) from error
+            raise Damaged(str(error)) from error
+        if identity != APPLICATION_ID:
+            raise JournalError(f"{str(self.path)!r} is an SQLite file, but no journal")
+        if version != FORMAT:
+            raise JournalError(
+                f"the journal {str(self.path)!r} has format {version}, this version of quell "
+                f"reads format {FORMAT}"
+            )
+        return False
+
+    def create(self, meta: dict[str, Any], events: Iterable[Event]) -> None:
+        """Set up an empty file: all of it, or nothing if the process dies on the way."""
+
+        def write() -> None:
+            for statement in _SCHEMA:
+                self._connection.execute(statement)
+            self._connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)",
+                [(key, json.dumps(value)) for key, value in meta.items()],
+            )
+            self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            self._connection.execute(f"PRAGMA user_version = {FORMAT}")
+            self._insert(events)
+
+        self._transaction(write)
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Record events, all or none."""
+        self._transaction(lambda: self._insert(events))
+        self.last += len(events)
+
+    def read(self) -> tuple[dict[str, Any], list[Event]]:
+        """What was set up, and all events in order; `Damaged` if any of it is."""
+        try:
+            problems = self._query("PRAGMA quick_check(1)")[0][0]
+            if problems != "ok":
+                raise Damaged(" ".join(problems.split()))
+            meta = {key: json.loads(value) for key, value in self._query("SELECT * FROM meta")}
+            rows = self._query(_SELECT)
+        except (sqlite3.DatabaseError, ValueError) as error:
+            raise Damaged(str(error)) from error
+        events = [Event.of_row(row[1:]) for row in rows]
+        bad = [row[0] for row, event in zip(rows, events, strict=True) if event is None]
+        if bad:
+            raise Damaged(f"the checksum of row {bad[0]} is wrong")
+        self.last = rows[-1][0] if rows else 0
+        return meta, [event for event in events if event is not None]
+
+    def close(self) -> None:
+        """Close the file; its write-ahead log is merged into it."""
+        self._connection.close()
+
+    def _insert(self, events: Iterable[Event]) -> None:
+        rows = [(self.last + i, *event.row()) for i, event in enumerate(events, 1)]
+        self._connection.executemany(_INSERT, rows)
+
+    def _transaction(self, write: Any) -> None:
+        def run() -> None:
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                write()
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+        self._guard("write to", run)
+
+    def _query(self, statement: str) -> list[tuple[Any, ...]]:
+        return self._connection.execute(statement).fetchall()
+
+    def _guard(self, what: str, action: Any) -> Any:
+        try:
+            return action()
+        except sqlite3.IntegrityError as error:
+            raise JournalError(
+                f"another process has written to the journal {str(self.path)!r} in spite of the "
+                "lock, as can happen on network drives without locking; stop one of them"
+            ) from error
+        except sqlite3.Error as error:
+            raise JournalError(
+                f"cannot {what} the journal {str(self.path)!r}: {error}. What it has is safe; "
+                "make sure that the disk has room and the folder can be written to, then run "
+                "again to continue"
+            ) from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+    except sqlite3.OperationalError:
+        connection.close()
+        raise
+    except sqlite3.DatabaseError:
+        pass  # damage shows again when the file is read; whoever reads it says so
+    return connection

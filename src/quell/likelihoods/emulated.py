@@ -1,0 +1,54 @@
+"""Emulated noise: an exact log-likelihood with normal noise of a known SD.
+
+For tests, and for studies of how much noise, or how wrong a reported SD, an inference stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quell.checks import FloatArray
+from quell.likelihoods.checks import function, generator, point, positive_number
+from quell.outcome import number
+
+
+@dataclass(frozen=True, eq=False)
+class EmulatedLikelihood:
+    """An exact log-likelihood with emulated noise; made by :func:`emulated`."""
+
+    log_likelihood: Callable[[FloatArray], float] = field(repr=False)
+    sd: float
+    jitter: float
+
+    def __call__(self, theta: ArrayLike, rng: np.random.Generator) -> tuple[float, float]:
+        """A noisy value at θ (D,) and the SD reported with it."""
+        theta, rng = point(theta), generator(rng)
+        noise, error = rng.standard_normal(2)
+        value = number("what log_likelihood returns", self.log_likelihood(theta))
+        return value + self.sd * noise, self.sd * float(np.exp(self.jitter * error))
+
+
+def emulated(
+    log_likelihood: Callable[[FloatArray], float], sd: float, *, jitter: float = 0.0
+) -> EmulatedLikelihood:
+    """A noisy log-likelihood for :class:`quell.Problem` from an exact one.
+
+    The value is ``log_likelihood(theta)`` plus normal noise of standard deviation ``sd``. The SD
+    reported with it is ``sd`` times exp(``jitter`` · normal): right on average on the log scale,
+    and off by about a factor exp(±``jitter``) each time. A value of −inf stays so.
+
+    >>> def log_likelihood(theta):
+    ...     return -0.5 * np.sum(theta**2)
+    >>> noisy = emulated(log_likelihood, sd=2.0)
+    >>> value, sd = noisy([0.0, 1.0], np.random.default_rng(1))
+    >>> bool(abs(value + 0.5) < 6), sd
+    (True, 2.0)
+    """
+    function("log_likelihood", log_likelihood, "theta")
+    return EmulatedLikelihood(
+        log_likelihood, positive_number("sd", sd), positive_number("jitter", jitter, or_zero=True)
+    )

@@ -1,0 +1,67 @@
+"""When a run ends: budgets, a stable solution, too many failures."""
+
+from typing import Any
+
+import numpy as np
+
+from quell.evaluations import GIVEN, Evaluations
+from quell.problem import Problem
+from quell.settings import Settings
+from quell.vbmc import State
+from quell.vbmc.reliability import STABLE_EVALUATIONS
+
+#: Budgets by default, in units of D + 2 evaluations.
+BUDGET_EXACT, BUDGET_NOISY = 50, 75
+#: Failures are counted against ``max_failed`` once there are this many evaluations.
+FAILURES_COUNT_FROM = 10
+FEWEST_PER_DIMENSION = 5
+#: The reason of a run that was ended by Ctrl-C.
+INTERRUPTED = "interrupted by the user"
+
+
+def check_budget(budget: Any, problem: Problem) -> None:
+    """``ValueError`` for what is no budget; None is the default one."""
+    if budget is None:
+        return
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(f"budget must be a positive integer, got {budget!r}")
+    if budget == 1 and problem.noise == "auto":
+        raise ValueError(
+            'budget must be at least 2 with noise="auto", which may evaluate the first '
+            "point twice; got 1"
+        )
+
+
+def default_budget(state: State) -> int:
+    """The budget of a run for which none was given.
+
+    >>> BUDGET_EXACT * (3 + 2), BUDGET_NOISY * (3 + 2)      # for three parameters
+    (250, 375)
+    """
+    return (BUDGET_NOISY if state.noisy else BUDGET_EXACT) * (state.dimension + 2)
+
+
+def solution_is_final(state: State, settings: Settings) -> bool:
+    """Whether the solution is stable and the last whitening long enough ago."""
+    if not state.history:
+        return False
+    last = state.history[-1]
+    n_stable = STABLE_EVALUATIONS[state.noisy] / settings.batch
+    return bool(
+        last.stable
+        and last.index - state.last_whitening >= n_stable / 3
+        and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
+        and last.index >= state.dimension
+    )
+
+
+def too_many_failures(table: Evaluations, settings: Settings) -> str:
+    """Why going on makes no sense, "" where it does."""
+    n = table.n_counted
+    n_failed = sum(
+        not ok and origin != GIVEN for ok, origin in zip(table.ok, table.origin, strict=True)
+    )
+    if n < FAILURES_COUNT_FROM or n_failed <= settings.max_failed * n:
+        return ""
+    last = next(text for text in reversed(table.error) if text)
+    return f"{n_failed} of {n} evaluations failed, the last one with: {last}"

@@ -1,0 +1,99 @@
+"""Which points the surrogate is trained on when there are very many.
+
+The cost of a Gaussian process grows with the cube of its points. Up to `MOST_POINTS` all are
+used. Beyond, these are kept, so that a session with an archive of ten thousand stays responsive:
+
+* the most recent eighth of `MOST_POINTS`: what was asked for last is always used;
+* half from the *core*, where the log joint is within ½ χ²₀.₉₉(D) + 2 of its best;
+* the rest from the *shell* around it, down to 10 D + 10 below the best; lower points say little
+  about the posterior, and distort a surrogate that has to follow them.
+
+Within core and shell points are chosen one by one as far as possible from those kept already:
+they fill the space, and none is spent on the near-repetitions of a Markov chain or an optimiser.
+Under noise a point is sorted into core or shell by the average over its neighbours, and never
+chosen for its own value: picking high values would pick high noise.
+
+Hyperparameters are learnt from at most `LEARNING_POINTS` of them, spread in the same way.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.stats import chi2
+
+from quell.checks import FloatArray
+
+MOST_POINTS = 800
+LEARNING_POINTS = 120
+RECENT_SHARE, CORE_SHARE = 1 / 8, 1 / 2
+#: Neighbours, itself included, over which noisy values are averaged.
+NEIGHBOURS = 8
+
+Rows = NDArray[np.intp]
+
+
+def kept_rows(x: FloatArray, y: FloatArray, noisy: bool) -> Rows | None:
+    """Rows of points x (n, D) with log joints y (n,) to train on, in order; None for all.
+
+    ``x`` are in inference space and in the order of their evaluation.
+
+    >>> rng = np.random.default_rng(1)
+    >>> x = rng.normal(size=(2000, 2))
+    >>> rows = kept_rows(x, -0.5 * (x**2).sum(axis=1), noisy=False)
+    >>> len(rows), bool(np.isin(np.arange(1900, 2000), rows).all())
+    (800, True)
+    """
+    n, dimension = x.shape
+    if n <= MOST_POINTS:
+        return None
+    level = neighbourhood_mean(x, y) if noisy else y
+    best = float(level.max())
+    core = level >= best - 0.5 * chi2.ppf(0.99, dimension) - 2.0
+    shell = ~core & (level >= best - 10.0 * dimension - 10.0)
+    scale = np.maximum(x[core].std(axis=0), 1e-12 + 1e-3 * x.std(axis=0))
+    z = x / scale
+    recent = np.arange(n - int(RECENT_SHARE * MOST_POINTS), n)
+    kept = spread(z, recent, np.flatnonzero(core), int(CORE_SHARE * MOST_POINTS))
+    kept = spread(z, kept, np.flatnonzero(shell), MOST_POINTS - len(kept))
+    # Too thin a shell: the core has more to give, and then whatever there is.
+    kept = spread(z, kept, np.flatnonzero(core), MOST_POINTS - len(kept))
+    kept = spread(z, kept, np.argsort(-level, kind="stable")[:MOST_POINTS], MOST_POINTS - len(kept))
+    return np.sort(kept)
+
+
+def learning_rows(x: FloatArray) -> Rows | None:
+    """Rows of a full training set (n, D) to learn hyperparameters from; None for all.
+
+    >>> learning_rows(np.zeros((100, 2))) is None
+    True
+    """
+    if len(x) < MOST_POINTS:
+        return None
+    z = x / np.maximum(x.std(axis=0), 1e-12)
+    first = np.array([int(np.argmin(((z - np.median(z, axis=0)) ** 2).sum(axis=1)))])
+    return np.sort(spread(z, first, np.arange(len(x)), LEARNING_POINTS - 1))
+
+
+def spread(z: FloatArray, kept: Rows, pool: Rows, count: int) -> Rows:
+    """``kept`` and up to ``count`` rows of the ``pool``, each the farthest from all before it."""
+    pool = np.setdiff1d(pool, kept)
+    if count <= 0 or len(pool) == 0:
+        return kept
+    if len(pool) <= count:
+        return np.concatenate([kept, pool])
+    points = np.ascontiguousarray(z[pool].T)  # (D, m): a row operation per coordinate
+    distance = np.square(np.asarray(cKDTree(z[kept]).query(z[pool])[0]))
+    chosen = np.empty(count, dtype=np.intp)
+    for i in range(count):
+        chosen[i] = best = int(distance.argmax())
+        offset = points - points[:, best : best + 1]
+        np.minimum(distance, np.einsum("dm,dm->m", offset, offset), out=distance)
+        distance[best] = -1.0
+    return np.concatenate([kept, pool[chosen]])
+
+
+def neighbourhood_mean(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Averages (n,) of y over each point and its nearest neighbours."""
+    z = x / np.maximum(x.std(axis=0), 1e-12)
+    _, neighbours = cKDTree(z).query(z, k=min(NEIGHBOURS, len(z)), eps=0.5)
+    return np.asarray(y[neighbours].mean(axis=1))
