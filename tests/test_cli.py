@@ -175,13 +175,20 @@ def test_run_with_the_shortcut_is_on_record(capsys, tmp_path, monkeypatch):
     assert "1 were in the file already" in capsys.readouterr().err
 
 
+def heed_interrupts():
+    """Children of a shell's background job ignore them, and hand that on to their own."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupted_campaign_is_continued(tmp_path):
     path = tmp_path / "f.jsonl"
     command = [sys.executable, "-m", "quell.cli", "bench", "run", "--problem", "rosenbrock"]
     command += [*TINY, "--out", str(path), "--runs"]
     # So many runs that the signal comes long before the last one, on a slow machine too.
-    process = subprocess.Popen([*command, "500"], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [*command, "500"], stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    )
     for _ in range(600):
         if path.exists() and path.read_text().endswith("\n"):
             break

@@ -16,6 +16,7 @@ distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed (pip install 'quell[dask]')"
 )
 
+dask = pytest.importorskip("dask")
 QUICK = Settings(final_components=0)
 pytestmark = [
     pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="kills workers by a Unix signal"),
@@ -66,13 +67,17 @@ def run(target, client, **changes):
 
 @pytest.fixture(scope="module")
 def client():
+    # Dask looks after this time whether a worker that died is back, and else takes its nanny down:
+    # with 15 s, its default, that may hit the absence after another death.
+    patience = dask.config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
     with (
+        patience,
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
-        client.wait_for_workers(2)
+        client.wait_for_workers(2, timeout=60)
         yield client
 
 
@@ -152,12 +157,12 @@ def test_an_evaluation_that_kills_every_worker_has_failed(client, tmp_path):
 
 def test_a_restarted_cluster_only_costs_time(client, tmp_path):
     """Dask forgets all futures then, and cancels them."""
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     restarted = []
 
     def callback(_update):
         if not restarted:
-            restarted.append(client.restart())
+            restarted.append(client.restart(timeout=60))
 
     result = run(make_target(tmp_path, sleep=0.2), client, callback=callback)
     assert restarted
@@ -166,7 +171,7 @@ def test_a_restarted_cluster_only_costs_time(client, tmp_path):
 
 
 def test_a_late_evaluation_occupies_its_worker(client):
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     stuck = 3
     sleepy = draw(stuck)[1]
 
@@ -187,7 +192,7 @@ def test_a_late_evaluation_occupies_its_worker(client):
 
 def test_a_worker_that_joins_is_noticed_while_others_work(client, tmp_path, monkeypatch):
     monkeypatch.setattr("quell.running.dispatch.RECOUNT", 0.2)
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     go = tmp_path / "go"
 
     def work(path):
@@ -213,7 +218,7 @@ def test_a_worker_that_joins_is_noticed_while_others_work(client, tmp_path, monk
 
 
 def test_a_study_goes_on_when_a_worker_dies(client, tmp_path):
-    client.wait_for_workers(2)
+    client.wait_for_workers(2, timeout=60)
     died = str(tmp_path / "died")
 
     def target(theta, rng):

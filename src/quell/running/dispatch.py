@@ -34,7 +34,7 @@ from quell.running.executors import (
     has_tried_again,
     is_dask,
     is_unsendable,
-    submit_options,
+    submit,
     unsendable,
 )
 
@@ -97,7 +97,6 @@ class Dispatch(Generic[Key]):
         self._size = workers or count_workers(executor)
         self._is_elastic = workers is None and is_dask(executor)
         self._counted = time.monotonic()
-        self._options = submit_options(executor)
         self._own: ProcessPoolExecutor | None = None
         self._n_broken = 0
         self._calls: dict[Future[Any], Call[Key]] = {}
@@ -175,7 +174,7 @@ class Dispatch(Generic[Key]):
         self._calls[future] = replace(call, deadline=deadline)
 
     def _submit(self, call: Call[Key]) -> Future[Any]:
-        return self._executor.submit(call.function, *call.arguments, **self._options)
+        return submit(self._executor, call.function, *call.arguments)
 
     def _collect(self, *, patient: bool, relaunch: bool = True) -> None:
         """Move what has come, or is late, from the calls to the replies."""
@@ -185,9 +184,10 @@ class Dispatch(Generic[Key]):
         left = max(0.0, first - time.monotonic()) if patient else 0.0
         if self._is_elastic:
             left = min(left, RECOUNT)
-        done, _ = wait(self._calls, None if left == inf else left, FIRST_COMPLETED)
-        # In the order in which they were submitted, whatever order the set has.
-        for future in [future for future in self._calls if future in done]:
+        if not any(future.done() for future in self._calls):
+            wait(self._calls, None if left == inf else left, FIRST_COMPLETED)
+        # `wait` passes over cancelled futures that no executor has acknowledged; `done` does not.
+        for future in [future for future in self._calls if future.done()]:
             call = self._calls.pop(future)
             try:
                 value = future.result()

@@ -1,16 +1,18 @@
 """What executors differ in: how many workers they have, and what can be done when they break.
 
 Dask is recognised by its client, not imported. It differs from the executors of the standard
-library in four ways. Workers come and go, so they are counted again now and then. A task whose
+library in five ways. Workers come and go, so they are counted again now and then. A task whose
 worker died is given to another by Dask itself, several times, before the future fails with
 ``KilledWorker``. Equal calls are taken for the same call unless it is told otherwise, and then a
-failed call that is made again fails at once. And its futures let themselves be cancelled while
-they are running, which frees no worker.
+failed call that is made again fails at once. Its futures let themselves be cancelled while they
+are running, which frees no worker. And those of its executor never end when a result is lost on
+its way to the client, so the client's own are used here.
 """
 
 import os
 import pickle
-from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from typing import Any
 
 
@@ -50,9 +52,35 @@ def count_workers(executor: Any) -> int:
     return os.cpu_count() or 1
 
 
-def submit_options(executor: Any) -> dict[str, Any]:
-    """What has to be said to ``submit`` so that every call is made."""
-    return {"pure": False} if is_dask(executor) else {}
+def submit(executor: Any, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
+    """Begin a call; the future always ends, if the executor lives."""
+    if not is_dask(executor):
+        return executor.submit(function, *arguments)
+    options = getattr(executor, "_kwargs", {}) | {"pure": False}
+    return _follow(executor._client.submit(function, *arguments, **options))
+
+
+def _follow(task: Any) -> Future[Any]:
+    """A standard future that ends as a Dask future does; cancelling it cancels the task."""
+    future: Future[Any] = Future()
+
+    def when_cancelled(future: Future[Any]) -> None:
+        if future.cancelled():
+            task.cancel()
+
+    def when_done(task: Any) -> None:
+        if not future.set_running_or_notify_cancel():
+            return
+        try:
+            value = task.result()
+        except Exception as error:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
+
+    future.add_done_callback(when_cancelled)
+    task.add_done_callback(when_done)
+    return future
 
 
 def has_tried_again(error: BaseException) -> bool:
