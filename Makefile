@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
-	bench-parallel
+	bench-parallel bench-in-flight
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -78,6 +78,9 @@ bench-archive: $(VENV)/.dev  ## ask times and memory after ten thousand told poi
 
 bench-parallel: $(VENV)/.dev  ## evaluations per second with 1, 8 and 32 workers
 	$(BIN)/python benchmarks/bench_parallel.py $(ARGS)
+
+bench-in-flight: $(VENV)/.dev  ## accuracy with 8 points under evaluation beside one (an hour; resumable)
+	$(BIN)/python benchmarks/bench_in_flight.py $(ARGS)
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -11,7 +11,7 @@ from quell.evaluations import rng_for
 from quell.vbmc.subset import MOST_POINTS
 
 QUICK = Settings(final_components=0)
-NAMES = ("viqr", "imiqr", "eig", "npro", "pro")
+NAMES = ("wiqr", "viqr", "imiqr", "eig", "npro", "pro")
 
 
 def make(dimension=1, target=lambda _theta: 0.0, **changes):

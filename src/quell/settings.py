@@ -29,8 +29,8 @@ _PAPER: dict[str, dict[str, Any]] = {
 class Settings:
     """Settings of a run; the defaults are what was measured best.
 
-    ``acquisition``: how the next point is chosen: "viqr", "imiqr", "eig", "npro", "pro", an
-    object of your own, or "auto" ("viqr" under noise, "pro" for exact targets).
+    ``acquisition``: how the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro",
+    an object of your own, or "auto" ("wiqr" under noise, "pro" for exact targets).
     ``whitening``: rotate and rescale the space so that the posterior is round.
     ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
     ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.

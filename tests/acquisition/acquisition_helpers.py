@@ -11,7 +11,7 @@ from quell.mixture import Mixture
 
 modest = settings(deadline=None, derandomize=True, max_examples=12)
 U = norm.ppf(0.75)
-NAMES = ("viqr", "imiqr", "eig", "npro", "pro")
+NAMES = ("wiqr", "viqr", "imiqr", "eig", "npro", "pro")
 
 situations = st.builds(
     dict,

@@ -8,6 +8,7 @@ from quell import acquisition
 def test_every_name_prepares_a_score():
     kinds = {type(acquisition.by_name(name)) for name in NAMES}
     assert kinds == {
+        acquisition.WIQR,
         acquisition.VIQR,
         acquisition.IMIQR,
         acquisition.ExpectedInformationGain,
@@ -30,7 +31,7 @@ def test_unknown_name_suggests_the_nearest(wrong, right):
 
 
 def test_unknown_name_like_none_lists_them_all():
-    with pytest.raises(ValueError, match=r"one of viqr, imiqr, eig, npro, pro, got 'xyz'$"):
+    with pytest.raises(ValueError, match=r"one of wiqr, viqr, imiqr, eig, npro, pro, got 'xyz'$"):
         acquisition.by_name("xyz")
 
 

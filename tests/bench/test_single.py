@@ -2,6 +2,7 @@ import importlib.util
 import json
 import sys
 import types
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -77,6 +78,14 @@ def test_settings_of_algorithms():
         assert settings_for(name, stop_early=False).stop_early is False
     assert settings_for("imiqr", stop_early=True).acquisition == "imiqr"
     assert settings_for("quell", stop_early=True).stop_early
+
+
+def test_eight_in_flight_is_a_run_of_its_own_with_the_same_budget():
+    spec = replace(SPEC, algorithm="quell-8")
+    record = perform(spec)
+    assert record["evaluations"] == spec.budget
+    again, one_by_one = perform(spec), perform(SPEC)
+    assert again["mmtv"] == record["mmtv"] != one_by_one["mmtv"]
 
 
 def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):

@@ -16,7 +16,7 @@ from vbmc_helpers import (
 )
 
 from quell import Evaluations, Settings
-from quell.acquisition import VIQR, Prospective, Situation
+from quell.acquisition import VIQR, WIQR, Prospective, Situation
 from quell.gp import GaussianProcess
 from quell.vbmc import absorb, initial_state, propose
 from quell.vbmc.step import acquisition_of, avoided, believe
@@ -221,7 +221,7 @@ class TestPropose:
 
 class TestAcquisition:
     def test_auto_goes_by_the_noise(self):
-        assert isinstance(acquisition_of(Settings(), True), VIQR)
+        assert isinstance(acquisition_of(Settings(), True), WIQR)
         exact = acquisition_of(Settings(), False)
         assert isinstance(exact, Prospective)
         assert not exact.noisy

@@ -26,6 +26,7 @@ from quell.vbmc.whitening import (
     axis_ratio,
     linear_map,
     map_mixture,
+    may_whiten,
     whiten,
     whitening_is_due,
 )
@@ -52,17 +53,21 @@ def due_state(n=10, *, k=5, dimension=2, reliability=0.5, longest=1.0, **changes
     return fitted_state(dimension=dimension, n=6, **(figures | changes))
 
 
+def is_due(state, schedule):
+    return may_whiten(state) and whitening_is_due(state, schedule, state.mixture.covariance())
+
+
 def wait(schedule, **changes):
     """Iterations until a whitening is due, None if it never is."""
     return next(
-        (n for n in range(1, 80)
-         if whitening_is_due(due_state(n, last_whitening=0, **changes), schedule)), None
-    )  # fmt: skip
+        (n for n in range(1, 80) if is_due(due_state(n, last_whitening=0, **changes), schedule)),
+        None,
+    )
 
 
 class TestPaperSchedule:
     def test_due_some_iterations_after_the_last_one(self):
-        due = [whitening_is_due(due_state(n), "paper") for n in range(1, 12)]
+        due = [is_due(due_state(n), "paper") for n in range(1, 12)]
         assert not due[0]
         assert due[-1]
         assert due == sorted(due)  # once due, due until done
@@ -77,8 +82,8 @@ class TestPaperSchedule:
          {"dimension": 1}, {"mixture": None}],
     )  # fmt: skip
     def test_not_due(self, changes):
-        assert whitening_is_due(due_state(30), "paper")
-        assert not whitening_is_due(due_state(30, **changes), "paper")
+        assert is_due(due_state(30), "paper")
+        assert not is_due(due_state(30, **changes), "paper")
 
 
 class TestAdaptiveSchedule:
@@ -99,8 +104,11 @@ class TestAdaptiveSchedule:
         [{"warmup": True}, {"reliability": 3.0}, {"dimension": 1}, {"mixture": None}],
     )
     def test_not_due(self, changes):
-        assert whitening_is_due(due_state(30, longest=4.0), "adaptive")
-        assert not whitening_is_due(due_state(30, longest=4.0, **changes), "adaptive")
+        assert is_due(due_state(30, longest=1.9), "adaptive")
+        assert not is_due(due_state(30, longest=1.9, **changes), "adaptive")
+
+    def test_a_ridge_does_not_wait_for_a_reliable_solution(self):
+        assert is_due(due_state(30, longest=2.1, reliability=50.0), "adaptive")
 
 
 def test_axis_ratio_of_a_turned_ridge():
@@ -270,7 +278,7 @@ class TestUndo:
             history = make_history(7, elbo=-2.0, elbo_sd=0.5, solution=solution_of(state))
             state = replace(state, history=history, n_whitenings=1)
             settings = Settings(whitening_undo_test=undo_test)
-            return state, try_whitening(rng(), state, settings, None)
+            return state, try_whitening(rng(), state, settings, None, state.mixture.covariance())
 
         return check
 

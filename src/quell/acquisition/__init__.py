@@ -1,10 +1,11 @@
 """Acquisition functions: where to evaluate the likelihood next.
 
-``viqr``, ``imiqr``, ``eig``, ``prospective`` the functions, each its paper's formula;
+``viqr``, ``imiqr``, ``eig``, ``prospective`` the functions, each its paper's formula; ``wiqr``
+the default under noise, between the first two;
 ``noise`` the noise to expect of a new point; ``regularise`` points to keep away from;
 ``search`` finds the best point; ``situation`` what a function is given and must provide.
-Beneath them: ``score`` and ``lookahead`` what all share, ``interquantile`` what VIQR and IMIQR
-share, ``draws`` quasi-random numbers, ``ensemble`` MCMC.
+Beneath them: ``score`` and ``lookahead`` what all share, ``interquantile`` what the three
+``..iqr`` share, ``draws`` quasi-random numbers, ``ensemble`` MCMC.
 
 >>> import numpy as np
 >>> from quell.gp import GaussianProcess, TrainingData
@@ -34,8 +35,10 @@ from quell.acquisition.search import (
 )
 from quell.acquisition.situation import Acquisition, Score, Situation
 from quell.acquisition.viqr import VIQR
+from quell.acquisition.wiqr import WIQR
 
 _BY_NAME: dict[str, type[Acquisition]] = {
+    "wiqr": WIQR,
     "viqr": VIQR,
     "imiqr": IMIQR,
     "eig": ExpectedInformationGain,
@@ -45,7 +48,7 @@ _BY_NAME: dict[str, type[Acquisition]] = {
 
 
 def by_name(name: str) -> Acquisition:
-    """The acquisition function of this name: viqr, imiqr, eig, npro or pro.
+    """The acquisition function of this name: wiqr, viqr, imiqr, eig, npro or pro.
 
     >>> by_name("viqr")
     VIQR(n_points=100)
@@ -60,6 +63,7 @@ def by_name(name: str) -> Acquisition:
 __all__ = [
     "IMIQR",
     "VIQR",
+    "WIQR",
     "Acquisition",
     "ExpectedInformationGain",
     "NoiseTable",

@@ -14,14 +14,21 @@ from quell.infer import infer
 from quell.posterior import Posterior
 from quell.problem import Problem
 from quell.result import Result
+from quell.running.pool import evaluate
+from quell.running.session import Session
+from quell.running.told import Told
 from quell.settings import Settings
 from quell.vbmc import best_iteration
 
 CHECKPOINTS = 12
+#: Points under evaluation at a time with "quell-8"; the stream of the order in which they end.
+IN_FLIGHT = 8
+ORDER_STREAM = 9
 
 #: Every algorithm's name, and what it is.
 ALGORITHMS = {
     "quell": "Quell with its default settings",
+    "quell-8": "Quell with 8 points under evaluation at any time, which end in random order",
     "viqr": "the paper's main algorithm (VIQR acquisition)",
     "imiqr": "the paper's, with IMIQR acquisition",
     "eig": "the paper's, with expected information gain",
@@ -62,12 +69,12 @@ class Interrupted(RuntimeError):
 
 def bounded_map(algorithm: str) -> str:
     """The map of bounded parameters: the paper's variants have its logit."""
-    return "probit" if algorithm in ("quell", "pyvbmc") else "logit"
+    return "probit" if algorithm in ("quell", "quell-8", "pyvbmc") else "logit"
 
 
 def settings_for(algorithm: str, *, stop_early: bool) -> Settings:
     """The settings of Quell or of one of the paper's variants."""
-    if algorithm == "quell":
+    if algorithm in ("quell", "quell-8"):
         return Settings(stop_early=stop_early)
     return Settings.variant(f"paper-{algorithm}", stop_early=stop_early)
 
@@ -86,6 +93,35 @@ def run_quell(
     )
     if "interrupted by the user" in result.reasons:
         raise Interrupted("interrupted")
+    return _as_answer(result, settings)
+
+
+def run_in_flight(
+    problem: Problem,
+    *,
+    settings: Settings,
+    start: FloatArray,
+    seed: int,
+    budget: int,
+) -> Answer:
+    """One run of Quell as by a crowd of equal workers, without their waiting.
+
+    A new point is asked for whenever one of those under evaluation, drawn at random, ends. Each is
+    evaluated by the stream that `infer` would give it.
+    """
+    session = Session.begin(problem, seed=seed, settings=settings, start=start)
+    order = np.random.default_rng([seed, ORDER_STREAM])
+    engine = session.engine
+    for _ in range(budget):
+        while len(engine.pending) < IN_FLIGHT and len(engine.table) + len(engine.pending) < budget:
+            session.ask()
+        ask = list(engine.pending.values())[order.integers(len(engine.pending))]
+        outcome, _ = evaluate(problem.target, ask.theta, seed, ask.index)
+        session.tell([Told(ask.index, ask.theta, ask.origin, outcome)])
+    return _as_answer(session.result(), settings)
+
+
+def _as_answer(result: Result, settings: Settings) -> Answer:
     fields = {
         "evaluations": result.evaluations.n_counted,
         "evidence_method": result.evidence_method,

@@ -14,6 +14,7 @@ from quell.bench.algorithms import (
     Estimate,
     Interrupted,
     bounded_map,
+    run_in_flight,
     run_quell,
     settings_for,
 )
@@ -159,7 +160,8 @@ def _answer(spec: Spec, problem: Problem, start: FloatArray) -> Answer:
     if spec.algorithm == "pyvbmc":
         return run_pyvbmc(problem, stop_early=spec.stop_early, **how)
     settings = settings_for(spec.algorithm, stop_early=spec.stop_early)
-    return run_quell(problem, settings=settings, **how)
+    run = run_in_flight if spec.algorithm == "quell-8" else run_quell
+    return run(problem, settings=settings, **how)
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:

@@ -168,7 +168,7 @@ def acquisition_of(settings: Settings, noisy: bool) -> Acquisition:
     if not isinstance(settings.acquisition, str):
         return settings.acquisition
     if settings.acquisition == "auto":
-        return by_name("viqr" if noisy else "pro")
+        return by_name("wiqr" if noisy else "pro")
     return by_name(settings.acquisition)
 
 

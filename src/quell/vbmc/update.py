@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from quell.checks import FloatArray
 from quell.divergence import gaussian_skl
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture, entropy_lower_bound
@@ -13,11 +14,12 @@ from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import VariationalFit, fit_mixture
 from quell.vbmc import reliability as rel
+from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
 from quell.vbmc.state import Iteration, Solution, State
 from quell.vbmc.training import fit_surrogate, training_set
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
-from quell.vbmc.whitening import linear_map, whiten, whitening_is_due
+from quell.vbmc.whitening import linear_map, may_whiten, whiten, whitening_is_due
 
 #: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
 #: so that one climb on one base sample is enough.
@@ -39,22 +41,33 @@ def end_iteration(
             state = replace(
                 state, history=(*state.history[:-1], replace(state.history[-1], action=action))
             )
-    if settings.whitening and whitening_is_due(state, settings.whitening_schedule):
-        state = try_whitening(rng, state, settings, noise_guess)
+    if settings.whitening and may_whiten(state):
+        shape = shape_to_whiten(state, settings)
+        if whitening_is_due(state, settings.whitening_schedule, shape):
+            state = try_whitening(rng, state, settings, noise_guess, shape)
     return state
 
 
+def shape_to_whiten(state: State, settings: Settings) -> FloatArray:
+    """Covariance (D, D) of the posterior that would be returned now, stretched along ridges."""
+    solution = best_iteration(state.history).solution
+    mean, covariance = _in_space(solution.mixture, solution.space, state.space)
+    if settings.whitening_schedule == "paper":
+        return covariance
+    data, _, _ = training_set(state, settings)
+    return stretched(data, mean, covariance, (state.space.rotation * state.space.scales).T)
+
+
 def try_whitening(
-    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None
-) -> State:
-    """Whiten by the posterior that would be returned now, and refit in the new space.
+    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
+    shape: FloatArray,
+) -> State:  # fmt: skip
+    """Make this ``shape`` (D, D) round, and refit in the new space.
 
     With the undo test the new space is kept only if the ELBO gains 0.1 and its SD stays.
     """
     started = time.process_time()
-    solution = best_iteration(state.history).solution
-    covariance = _in_space(solution.mixture, solution.space, state.space)[1]
-    turned = whiten(rng, state, covariance)
+    turned = whiten(rng, state, shape)
     whitened = refit(rng, turned, settings, noise_guess, started, action="whitening")
     if not turned.full_refit:
         # A small turn is no reason to watch every evaluation again.

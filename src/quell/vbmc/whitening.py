@@ -21,31 +21,37 @@ Schedule = Literal["adaptive", "paper"]
 INTERVAL = 5
 SMALLEST_COMPONENTS = 5
 LARGEST_RELIABILITY = 3.0
-#: Ratios of the longest to the shortest axis of the posterior: from the first on a whitening
-#: is worth its cost when it is due, from the second on it does not wait longer than one
-#: interval, and from the third on nothing fitted in the old space is a good start in the new.
+#: Ratios of the longest to the shortest axis: from the first on a whitening is worth its cost
+#: when it is due, from the second on it does not wait longer than one interval, and from the
+#: third on it does not wait for a reliable solution, and nothing fitted in the old space is a
+#: good start in the new.
 LONG, LONGER, LONGEST = 1.1, 1.3, 2.0
 
 
-def whitening_is_due(state: State, schedule: Schedule) -> bool:
-    """Whether it is time for a whitening.
+def may_whiten(state: State) -> bool:
+    """Whether there is anything to whiten."""
+    return not state.warmup and state.dimension > 1 and state.mixture is not None
 
-    By the paper's schedule (supplement B.2) the interval grows with every whitening and the
-    mixture must have some components. The adaptive one looks at the posterior instead: a round
-    one is left alone. A narrow ridge is found bit by bit: each whitening turns an axis towards
-    it, along which the surrogate sees a little further. So a posterior that is longer in one
-    direction is whitened again soon.
+
+def whitening_is_due(state: State, schedule: Schedule, shape: FloatArray) -> bool:
+    """Whether it is time for a whitening by this ``shape``, a covariance (D, D).
+
+    By the paper's schedule (supplement B.2) the interval grows with every whitening, the mixture
+    must have some components and the solution must be fairly reliable. The adaptive one looks at
+    the shape instead: a round one is left alone. A narrow ridge is found bit by bit: each
+    whitening turns an axis towards it, along which the surrogate sees a little further. So what
+    is longer in one direction is whitened again soon, and what is much longer, reliable or not.
     """
-    if state.warmup or state.dimension == 1 or state.mixture is None:
-        return False
-    if not state.reliability < LARGEST_RELIABILITY:
-        return False
     waited = len(state.history) + 1 - state.last_whitening
     scheduled = waited > INTERVAL * max(1, state.n_whitenings)
+    reliable = state.reliability < LARGEST_RELIABILITY
     if schedule == "paper":
-        return scheduled and state.mixture.n_components >= SMALLEST_COMPONENTS
-    elongation = axis_ratio(state.mixture.covariance())
-    return elongation > LONG and (scheduled or (waited > INTERVAL and elongation > LONGER))
+        assert state.mixture is not None
+        return reliable and scheduled and state.mixture.n_components >= SMALLEST_COMPONENTS
+    elongation = axis_ratio(shape)
+    if elongation <= (LONG if reliable else LONGEST):
+        return False
+    return scheduled or (waited > INTERVAL and elongation > LONGER)
 
 
 def axis_ratio(covariance: FloatArray) -> float:
