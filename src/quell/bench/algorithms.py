@@ -29,6 +29,7 @@ ORDER_STREAM = 9
 ALGORITHMS = {
     "quell": "Quell with its default settings",
     "quell-8": "Quell with 8 points under evaluation at any time, which end in random order",
+    "quell-viqr": "Quell with VIQR acquisition, otherwise its default settings",
     "viqr": "the paper's main algorithm (VIQR acquisition)",
     "imiqr": "the paper's, with IMIQR acquisition",
     "eig": "the paper's, with expected information gain",
@@ -69,12 +70,14 @@ class Interrupted(RuntimeError):
 
 def bounded_map(algorithm: str) -> str:
     """The map of bounded parameters: the paper's variants have its logit."""
-    return "probit" if algorithm in ("quell", "quell-8", "pyvbmc") else "logit"
+    return "probit" if algorithm == "pyvbmc" or algorithm.startswith("quell") else "logit"
 
 
 def settings_for(algorithm: str, *, stop_early: bool) -> Settings:
     """The settings of Quell or of one of the paper's variants."""
-    if algorithm in ("quell", "quell-8"):
+    if algorithm == "quell-viqr":
+        return Settings(acquisition="viqr", stop_early=stop_early)
+    if algorithm.startswith("quell"):
         return Settings(stop_early=stop_early)
     return Settings.variant(f"paper-{algorithm}", stop_early=stop_early)
 
