@@ -1,0 +1,46 @@
+"""The ten problems: the paper's algorithm and Quell, ten runs each, and a run with the real noise.
+
+Noise is emulated on the exact log-likelihood with the paper's SD, except for ricker and gandk,
+which have their own estimators. One more run of each problem whose noise comes from a simulator
+has that noise, to show that it agrees. Needs QUELL_DATA for the real data. Resumable: finished
+runs stay in the file and are not repeated.
+"""
+
+import argparse
+
+from quell.bench.records import read_records
+from quell.bench.runner import run
+from quell.bench.tables import markdown_table
+
+SIMULATED = ("addm_s1", "addm_s2", "timing", "multisensory_s1", "multisensory_s2", "rodent")
+EMULATED = (*SIMULATED, "neuronal_v1", "neuronal_v2")
+OWN_NOISE = ("ricker", "gandk")
+ALGORITHMS = ("quell", "viqr")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--first-seed", type=int, default=100)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--out", default="benchmarks/results/real.jsonl")
+    parser.add_argument("--only-table", action="store_true", help="print what is there already")
+    options = parser.parse_args()
+    if not options.only_table:
+        campaign(options.runs, options.first_seed, options.jobs, options.out)
+    print(markdown_table(read_records([options.out]).runs.values()))
+
+
+def campaign(runs: int, first: int, jobs: int, out: str) -> None:
+    """A few seeds of everything first, so that an interrupted campaign has something of each."""
+    steps = sorted({min(runs, count) for count in (2, 5, runs)})
+    for count in steps:
+        seeds = range(first, first + count)
+        for algorithm in ALGORITHMS:
+            run(EMULATED, [algorithm], seeds, mode="exact", noise="paper", jobs=jobs, out=out)
+            run(OWN_NOISE, [algorithm], seeds, mode="noisy", jobs=jobs, out=out)
+    run(SIMULATED, ["quell"], [first], mode="noisy", jobs=jobs, out=out)
+
+
+if __name__ == "__main__":
+    main()
