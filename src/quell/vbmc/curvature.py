@@ -8,7 +8,7 @@ regression, in coordinates z in which the posterior is round,
 
 Where an eigenvalue of H is below 1 the posterior is stretched to fit it. That changes no result by
 itself: the stretched covariance only gives the axes in which surrogate and posterior are fitted
-next.
+next. Where the constants come from: docs/experiments/ridges.md.
 """
 
 import numpy as np
