@@ -17,6 +17,7 @@ import quell
 from quell.bench import load
 from quell.bench.records import read_records
 from quell.bench.runner import run
+from quell.bench.single import Spec
 from quell.progress import Update
 
 NOISE = 1.0
@@ -28,6 +29,9 @@ def compare(dims: list[int], seeds: range, out: str, *, with_peer: bool) -> None
     for dim in dims:
         run(["banana"], algorithms, seeds, mode="exact", noise=NOISE, dim=dim, out=out)
     runs = list(read_records([out]).runs.values())
+    for record in runs:
+        if "error" in record:
+            raise SystemExit(f"{Spec.of_record(record)}: {record['error']}")
     print(
         f"{'D':>3}{'budget':>8}" + "".join(f"{a + ' ms':>12}" for a in algorithms) + f"{'ratio':>8}"
     )

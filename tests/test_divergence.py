@@ -69,3 +69,9 @@ def test_does_not_change_its_arguments():
     gaussian_skl(*a, *b)
     for array, copy in zip((*a, *b), copies, strict=True):
         np.testing.assert_array_equal(array, copy)
+
+
+def test_a_singular_covariance_is_infinitely_far():
+    flat = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-12]])
+    assert gaussian_skl(np.zeros(2), flat, np.zeros(2), np.eye(2)) == np.inf
+    assert gaussian_skl(np.zeros(2), np.eye(2), np.zeros(2), flat) == np.inf

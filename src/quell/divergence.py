@@ -1,7 +1,7 @@
 """Distances between distributions."""
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from quell.checks import FloatArray
 
@@ -12,13 +12,17 @@ def gaussian_skl(
     """Symmetrised KL divergence of two normals, ½ [KL(a‖b) + KL(b‖a)] (paper, Eq. S20).
 
     Between the normals with the moments of two distributions it is their "Gaussianised" gsKL. It
-    does not change under invertible affine maps of the space.
+    does not change under invertible affine maps of the space. It is infinite if a covariance is
+    singular to rounding.
 
     >>> gaussian_skl(np.zeros(2), np.eye(2), np.array([1.0, 0.0]), np.eye(2))
     0.5
     """
     dimension = len(mean_a)
-    factor_a, factor_b = cho_factor(covariance_a), cho_factor(covariance_b)
+    try:
+        factor_a, factor_b = cho_factor(covariance_a), cho_factor(covariance_b)
+    except LinAlgError:
+        return float("inf")
     shift = mean_a - mean_b
     trace = np.trace(cho_solve(factor_a, covariance_b)) + np.trace(
         cho_solve(factor_b, covariance_a)

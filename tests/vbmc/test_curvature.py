@@ -64,6 +64,13 @@ def test_what_is_right_stays():
     np.testing.assert_allclose(found, believed, atol=0.1)
 
 
+def test_a_posterior_that_has_collapsed_is_made_thicker():
+    covariance = np.diag([1.0, 1.0, 1.0, -1e-17])
+    found = stretched(quadratic_data(np.ones(4)), np.zeros(4), covariance, STANDARD)
+    assert np.isfinite(found).all()
+    assert sd_along(found, np.eye(4)[3]) >= 0.99e-6
+
+
 def test_no_longer_than_the_plausible_width():
     sds = np.array([100.0, 0.5, 0.5, 0.5])
     data = quadratic_data(sds, noise=0.5, spread=2.0)

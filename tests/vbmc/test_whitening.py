@@ -266,7 +266,7 @@ class TestUndo:
     def attempt(self, monkeypatch):
         """try_whitening with a refit that only records this ELBO and SD."""
 
-        def check(elbo, sd, *, undo_test):
+        def check(elbo, sd, *, undo_test, schedule="adaptive"):
             def refit(_rng, state, *_args, action, **_kwargs):
                 record = make_iteration(
                     len(state.history) + 1, elbo=elbo, elbo_sd=sd, action=action
@@ -277,13 +277,22 @@ class TestUndo:
             state = fitted_state()
             history = make_history(7, elbo=-2.0, elbo_sd=0.5, solution=solution_of(state))
             state = replace(state, history=history, n_whitenings=1)
-            settings = Settings(whitening_undo_test=undo_test)
+            settings = Settings(whitening_undo_test=undo_test, whitening_schedule=schedule)
             return state, try_whitening(rng(), state, settings, None, state.mixture.covariance())
 
         return check
 
-    def test_without_the_test_it_is_always_kept(self, attempt):
-        _, new = attempt(-99.0, 50.0, undo_test=False)
+    def test_a_surrogate_that_is_lost_takes_it_back(self, attempt):
+        state, new = attempt(9.0, 2.1, undo_test=False)
+        assert new.history == state.history
+        assert new.space is state.space
+        assert new.last_whitening == 13  # an interval longer than after one that was kept
+
+    @pytest.mark.parametrize(
+        ("elbo", "sd", "schedule"), [(-99.0, 50.0, "paper"), (-3.0, 1.9, "adaptive")]
+    )
+    def test_without_the_test_it_is_kept_whatever_the_elbo(self, attempt, elbo, sd, schedule):
+        _, new = attempt(elbo, sd, undo_test=False, schedule=schedule)
         assert len(new.history) == 8
         assert new.history[-1].action == "whitening"
         assert not new.space.is_standard
@@ -302,4 +311,4 @@ class TestUndo:
         for field in ("space", "mixture", "fit", "memory", "box", "before"):
             assert getattr(new, field) is getattr(state, field)
         assert new.n_whitenings == 3  # the next attempt waits longer
-        assert new.last_whitening == 8
+        assert new.last_whitening == (13 if sd > 2 else 8)

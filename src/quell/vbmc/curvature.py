@@ -23,6 +23,8 @@ MISFIT, SMALLEST_SD = 0.1, 0.1
 #: An eigenvalue counts as no smaller than this part of its standard error.
 ERROR_PART = 0.5
 LARGEST_STRETCH = 30.0
+#: The shortest axis of the posterior counts as at least this part of its longest.
+THINNEST = 1e-6
 
 
 def stretched(
@@ -39,9 +41,10 @@ def stretched(
     >>> np.round(np.sqrt(np.diag(found)), 1)
     array([1., 2.])
     """
-    root = np.linalg.cholesky(covariance)
-    values, vectors, errors = _curvature(data, np.linalg.solve(root, (data.x - mean).T).T)
-    axes = root @ vectors
+    spread, directions = np.linalg.eigh(covariance)
+    sds = np.sqrt(np.maximum(spread, THINNEST**2 * spread[-1]))
+    values, vectors, errors = _curvature(data, (data.x - mean) @ directions / sds)
+    axes = directions * sds @ vectors
     flatness = np.maximum(np.maximum(values, ERROR_PART * errors), LARGEST_STRETCH**-2)
     most = 1.0 / np.linalg.norm(axes.T @ to_standard, axis=1)
     axes = axes * np.maximum(1.0, np.minimum(1.0 / np.sqrt(flatness), most))

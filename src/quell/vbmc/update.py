@@ -19,7 +19,7 @@ from quell.vbmc.finish import best_iteration
 from quell.vbmc.state import Iteration, Solution, State
 from quell.vbmc.training import fit_surrogate, training_set
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
-from quell.vbmc.whitening import linear_map, may_whiten, whiten, whitening_is_due
+from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, whitening_is_due
 
 #: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
 #: so that one climb on one base sample is enough.
@@ -64,7 +64,9 @@ def try_whitening(
 ) -> State:  # fmt: skip
     """Make this ``shape`` (D, D) round, and refit in the new space.
 
-    With the undo test the new space is kept only if the ELBO gains 0.1 and its SD stays.
+    It is taken back if the surrogate is lost in the new space: too few evaluations, seen along
+    other axes, may leave room for a high density that is not there. The next try then waits an
+    interval longer. With the undo test the new space must also gain 0.1 in the ELBO.
     """
     started = time.process_time()
     turned = whiten(rng, state, shape)
@@ -72,14 +74,16 @@ def try_whitening(
     if not turned.full_refit:
         # A small turn is no reason to watch every evaluation again.
         whitened = replace(whitened, frequent=state.frequent)
-    if settings.whitening_undo_test:
-        old, new = state.history[-1], whitened.history[-1]
-        if new.elbo < old.elbo + 0.1 or new.elbo_sd > 2 * old.elbo_sd + 1:
-            return replace(
-                state,
-                n_whitenings=state.n_whitenings + 2,
-                last_whitening=len(state.history) + 1,
-            )
+    old, new = state.history[-1], whitened.history[-1]
+    lost = new.elbo_sd > 2 * old.elbo_sd + 1
+    no_gain = new.elbo < old.elbo + 0.1
+    undo_test, adaptive = settings.whitening_undo_test, settings.whitening_schedule == "adaptive"
+    if (lost and (undo_test or adaptive)) or (no_gain and undo_test):
+        return replace(
+            state,
+            n_whitenings=state.n_whitenings + 2,
+            last_whitening=len(state.history) + 1 + INTERVAL * lost,
+        )
     return whitened
 
 
