@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from acquisition_helpers import U, grid_1d, lookahead_sds, make_situation, two_sinh
@@ -21,16 +23,29 @@ def density_ratio(situation):
 
 @pytest.mark.parametrize("n_samples", [1, 4])
 def test_many_points_give_the_integral_under_the_surrogate(n_samples):
-    situation = make_situation(1, n_samples)
+    score = WIQR(n_points=16384).prepare(rng(), make_situation(1, n_samples))
+    situation = score.situation
     density, grid, cell = density_ratio(situation)
     x = np.linspace(-2, 2, 9)[:, None]
     before, after = lookahead_sds(situation, grid, x)
     reduction = two_sinh(U * before)[:, :, None] - two_sinh(U * after)
-    expected = cell * np.einsum("s,sn,snm->m", situation.gp.weights, density, reduction)
-    score = WIQR(n_points=16384).prepare(rng(), situation)
+    expected = cell * density[0] @ reduction[0]
     np.testing.assert_allclose(
         np.exp(score.values(x)), expected, rtol=0.1, atol=4e-3 * expected.max()
     )
+
+
+def test_hyperparameter_samples_take_turns_by_their_weights():
+    situation = make_situation(1, 4)
+    gp, weights = situation.gp, np.array([0.7, 0.3, 0.0, 0.0])
+    situation = replace(situation, gp=replace(gp, weights=weights))
+    generator = rng()
+    chosen = np.concatenate(
+        [WIQR(10).prepare(generator, situation).situation.gp.theta for _ in range(300)]
+    )
+    shares = [(chosen == theta).all(axis=1).mean() for theta in gp.theta]
+    np.testing.assert_allclose(shares, weights, atol=0.1)
+    assert shares[2] == shares[3] == 0.0
 
 
 def test_density_of_the_draws():

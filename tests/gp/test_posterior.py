@@ -30,6 +30,24 @@ def points(dimension, n, seed=0):
     return 0.5 + np.random.default_rng([seed, n]).normal(size=(n, dimension))
 
 
+def test_one_sample_alone():
+    gp = make_gp(weights=WEIGHTS)
+    x = points(2, 7)
+    mean, variance = gp.predict(x)
+    for s in range(3):
+        one = gp.only(s)
+        np.testing.assert_array_equal(one.predict(x), (mean[s : s + 1], variance[s : s + 1]))
+        np.testing.assert_array_equal(one.pooled(x)[0], mean[s])
+
+
+def test_solving_in_two_halves():
+    gp = make_gp()
+    columns = points(15, 4).T
+    for s in range(3):
+        halves = gp.unwhiten(s, gp.whiten(s, columns))
+        np.testing.assert_allclose(halves, gp.solve(s, columns), rtol=1e-9)
+
+
 def naive_posterior(data, theta, a, b, x=None, variance=None):
     """Mean at ``a`` and covariance of ``a`` and ``b``; (x, variance) add pending points."""
     x = data.x if x is None else x

@@ -45,7 +45,7 @@ class ReductionScore(SurrogateScore):
         gp = situation.gp
         self.points = points
         self.ahead = Lookahead(gp, Points(gp, points))
-        self.sd = point_sds(gp, points)
+        self.sd = _floored_sds(gp, gp.hyper.output_variance[:, None] - self.ahead.explained)
         exponent = U * self.sd + log_weights
         self._log_scale = float(exponent.max())
         self._terms = np.exp(exponent - self._log_scale)  # W e^{us}, the largest one 1
@@ -114,4 +114,8 @@ def point_sds(gp: GaussianProcess, points: FloatArray) -> FloatArray:
     for s, own in enumerate(points):
         hyper = gp.hyper[s]
         variance[s] = latent_moments(gp, s, hyper, own, kernel(hyper, own, gp.x))[1]
+    return _floored_sds(gp, variance)
+
+
+def _floored_sds(gp: GaussianProcess, variance: FloatArray) -> FloatArray:
     return np.sqrt(np.maximum(variance, _SD_FLOOR**2 * gp.hyper.output_variance[:, None]))

@@ -84,8 +84,11 @@ class Lookahead:
     def __init__(self, gp: GaussianProcess, targets: Targets) -> None:
         self.gp = gp
         self.targets = targets
+        halves = [gp.whiten(s, targets.prior(s, gp.x)) for s in range(gp.n_samples)]
+        # What the observations take off the prior variance of T, (S, A)
+        self.explained = np.stack([np.einsum("ma,ma->a", half, half) for half in halves])
         # K_y⁻¹ c_T(X), (S, M, A)
-        self.solved = np.stack([gp.solve(s, targets.prior(s, gp.x)) for s in range(gp.n_samples)])
+        self.solved = np.stack([gp.unwhiten(s, half) for s, half in enumerate(halves)])
 
     def samples(self, x: FloatArray) -> Iterator[tuple[FloatArray, FloatArray, FloatArray]]:
         """Per sample: latent mean and variance at points (n, D), each (n,), and C (n, A)."""

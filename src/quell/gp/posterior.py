@@ -122,6 +122,18 @@ class GaussianProcess:
         """The hyperparameters by name, with a leading sample axis."""
         return self.layout.unpack(self.theta)
 
+    def only(self, s: int) -> "GaussianProcess":
+        """The posterior under sample ``s`` alone."""
+        one = slice(s, s + 1)
+        return replace(
+            self,
+            theta=self.theta[one],
+            weights=np.ones(1),
+            factors=self.factors[one],
+            alpha=self.alpha[one],
+            jitter=self.jitter[one],
+        )
+
     def lower(self, s: int) -> FloatArray:
         """Lower Cholesky factor of K_y under sample ``s``, (M, M) in Fortran order."""
         return self.factors[s].T
@@ -172,6 +184,10 @@ class GaussianProcess:
     def whiten(self, s: int, columns: FloatArray) -> FloatArray:
         """L⁻¹ B for the factor of sample ``s`` and columns B (M, ...)."""
         return np.asarray(lapack.dtrtrs(self.lower(s), columns, lower=1)[0])
+
+    def unwhiten(self, s: int, columns: FloatArray) -> FloatArray:
+        """L⁻ᵀ B for the factor of sample ``s``: after :meth:`whiten` it is :meth:`solve`."""
+        return np.asarray(lapack.dtrtrs(self.lower(s), columns, lower=1, trans=1)[0])
 
     def solve(self, s: int, columns: FloatArray) -> FloatArray:
         """K_y⁻¹ B for sample ``s`` and columns B (M, ...)."""
