@@ -26,6 +26,8 @@ from quell.acquisition import VIQR
         ("max_failed", 0),
         ("max_failed", 1.5),
         ("max_failed", np.nan),
+        ("retrain_share", -0.1),
+        ("retrain_share", np.nan),
     ],
 )
 def test_bad_values_name_their_field(field, value):
@@ -102,6 +104,7 @@ def test_variants_of_the_paper(name):
     assert s.min_samples == 1  # the paper switches to the mode late in a run
     assert not s.whitening_undo_test  # came after the paper
     assert not s.noise_shaping
+    assert s.retrain_share == 0.0  # refits after every evaluation
 
 
 def test_changes_on_top_of_a_variant():

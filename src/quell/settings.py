@@ -37,6 +37,7 @@ class Settings:
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
     solution is unstable (only under noise).
+    ``retrain_share``: such a refit waits until the new evaluations are this share of all.
     ``batch``: evaluations per iteration.
     ``stop_early``: stop when the solution is stable, before the budget is spent.
     ``final_components``: components the returned posterior may grow to in a last polish; 0 for
@@ -59,6 +60,7 @@ class Settings:
     whitening_undo_test: bool = False
     hyperparameters: Literal["sample", "map"] = "sample"
     frequent_retrain: bool = True
+    retrain_share: float = 0.01
     batch: int = 5
     stop_early: bool = True
     final_components: int = 50
@@ -98,6 +100,9 @@ class Settings:
         ):  # fmt: skip
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+        number = isinstance(self.retrain_share, int | float | np.number)
+        if not (number and 0 <= self.retrain_share <= 1):
+            raise ValueError(f"retrain_share must be in [0, 1], got {self.retrain_share!r}")
         number = isinstance(self.max_failed, int | float | np.number)
         if not (number and 0 < self.max_failed <= 1):
             raise ValueError(f"max_failed must be in (0, 1], got {self.max_failed!r}")
@@ -114,7 +119,8 @@ class Settings:
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
-            min_samples=1, evidence="elbo", whitening_schedule="paper", **_PAPER[name]
+            min_samples=1, evidence="elbo", whitening_schedule="paper", retrain_share=0.0,
+            **_PAPER[name],
         )  # fmt: skip
         return replace(paper, **changes)
 

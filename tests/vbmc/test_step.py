@@ -305,6 +305,16 @@ class TestAbsorb:
         assert new.fit.gp.data.size == state.fit.gp.data.size + 1
         assert new.mixture.n_components == state.mixture.n_components
 
+    @pytest.mark.parametrize(("share", "refits"), [(0.0, 1111), (0.04, 101), (0.06, 10), (0.2, 0)])
+    def test_refits_wait_for_their_share_of_new_evaluations(self, share, refits):
+        problem, state = unbounded_problem(2), fitted_state(frequent=True)
+        settings, found = Settings(retrain_share=share), ""
+        for theta in ([0.3, 0.2], [1.0, -1.0], [0.0, 0.5], [-0.5, 0.1]):
+            new = absorb(rng(), problem, state, settings, with_new(problem, state, theta))
+            found += str(int(new.mixture is not state.mixture))
+            state = new
+        assert int(found) == refits
+
     def test_frequent_retraining_keeps_the_mode_under_map(self):
         problem = unbounded_problem(2)
         state = fitted_state(frequent=True)

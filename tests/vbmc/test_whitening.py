@@ -97,7 +97,7 @@ class TestAdaptiveSchedule:
             )
 
     def test_a_very_long_one_does_not_wait_longer_each_time(self):
-        assert wait("adaptive", longest=1.4, n_whitenings=5) == wait("paper", n_whitenings=1)
+        assert wait("adaptive", longest=1.7, n_whitenings=5) == wait("paper", n_whitenings=1)
 
     @pytest.mark.parametrize(
         "changes",
@@ -283,13 +283,13 @@ class TestUndo:
         return check
 
     def test_a_surrogate_that_is_lost_takes_it_back(self, attempt):
-        state, new = attempt(9.0, 2.1, undo_test=False)
+        state, new = attempt(9.0, 1.1, undo_test=False)
         assert new.history == state.history
         assert new.space is state.space
         assert new.last_whitening == 13  # an interval longer than after one that was kept
 
     @pytest.mark.parametrize(
-        ("elbo", "sd", "schedule"), [(-99.0, 50.0, "paper"), (-3.0, 1.9, "adaptive")]
+        ("elbo", "sd", "schedule"), [(-99.0, 50.0, "paper"), (-3.0, 1.0, "adaptive")]
     )
     def test_without_the_test_it_is_kept_whatever_the_elbo(self, attempt, elbo, sd, schedule):
         _, new = attempt(elbo, sd, undo_test=False, schedule=schedule)
@@ -302,7 +302,7 @@ class TestUndo:
         [(-1.8, 0.5, True), (-1.95, 0.5, False), (0.0, 3.0, False), (0.0, 1.9, True)],
     )
     def test_kept_only_if_the_elbo_gains(self, attempt, elbo, sd, kept):
-        state, new = attempt(elbo, sd, undo_test=True)
+        state, new = attempt(elbo, sd, undo_test=True, schedule="paper")
         if kept:
             assert not new.space.is_standard
             assert new.n_whitenings == 2
@@ -311,4 +311,4 @@ class TestUndo:
         for field in ("space", "mixture", "fit", "memory", "box", "before"):
             assert getattr(new, field) is getattr(state, field)
         assert new.n_whitenings == 3  # the next attempt waits longer
-        assert new.last_whitening == (13 if sd > 2 else 8)
+        assert new.last_whitening == 8

@@ -8,8 +8,9 @@ from scipy.optimize import minimize
 from quell.checks import FloatArray
 from quell.gp.hyperposterior import Hyperposterior
 
-#: Random vectors scored by a global search.
-DESIGN_SIZE = 200
+#: Random vectors scored by a global search, for up to the second number of observations; fewer
+#: of them for more, where each costs more and a mode is known, but not below the third.
+DESIGN_SIZE, DESIGN_DATA, SMALLEST_DESIGN = 200, 100, 50
 #: Iterations after which a search from far away is looked at, and how many nats below a known
 #: mode it may then be to go on.
 SCOUTING, PROMISING = 40, 10.0
@@ -65,7 +66,11 @@ def search_modes(rng: np.random.Generator, target: Hyperposterior, known: Mode |
     climbs a little, and the best of them goes on if it may yet overtake the known mode.
     """
     prior = target.prior
-    design = prior.draw(rng, DESIGN_SIZE)
+    size = DESIGN_SIZE
+    if known is not None:
+        n = max(DESIGN_DATA, target.marginal.data.size)
+        size = max(SMALLEST_DESIGN, DESIGN_SIZE * DESIGN_DATA // n)
+    design = prior.draw(rng, size)
     best = design[np.argmax([target.score(theta) for theta in design])]
     scouts = [
         climb(target, prior.unconstrain(start), max_iterations=SCOUTING)

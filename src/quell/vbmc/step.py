@@ -29,7 +29,7 @@ from quell.problem import Problem
 from quell.settings import Settings
 from quell.variational import fit_mixture
 from quell.vbmc.state import State
-from quell.vbmc.training import quick_fit, training_set
+from quell.vbmc.training import quick_fit, refit_is_due, training_set
 from quell.vbmc.update import end_iteration
 
 SMALLEST_DESIGN = 10
@@ -213,7 +213,7 @@ def quick_update(
     """Within an iteration: the new values in the surrogate, and a quick refit if asked for."""
     data, _, _ = training_set(state, settings)
     fit = quick_fit(rng, state, data, settings, problem.noise_guess)
-    if not state.frequent:
+    if not refit_is_due(state, settings):
         return replace(state, fit=fit)
     quick = fit_mixture(
         rng, fit.gp, state.mixture, n_starts=QUICK_STARTS, weights=not state.warmup,

@@ -136,22 +136,29 @@ def fit_surrogate(
     return retrain(rng, fit, data, prior=prior, search=search)
 
 
+def refit_is_due(state: State, settings: Settings) -> bool:
+    """Whether surrogate and posterior are refitted within the iteration, at this evaluation."""
+    wait = max(1, int(np.ceil(settings.retrain_share * len(state.evaluations))))
+    return state.frequent and state.in_iteration % wait == 0
+
+
 def quick_fit(
     rng: np.random.Generator, state: State, data: TrainingData, settings: Settings,
     noise_guess: float | None,
 ) -> TrainedGP:  # fmt: skip
     """Follow one more observation within an iteration.
 
-    While the solution is unstable the samples make a trajectory each (or the mode is found
-    anew); later the hyperparameters stay as they are.
+    Where a refit is due the samples make a trajectory each (or the mode is found anew);
+    otherwise the hyperparameters stay as they are.
     """
     assert state.fit is not None
     gp = state.fit.gp
-    if learning_rows(data.x) is not None and state.frequent:
+    due = refit_is_due(state, settings)
+    if learning_rows(data.x) is not None and due:
         return fit_surrogate(rng, state, data, settings, noise_guess)
     if gp.data.has_unknown_noise != data.has_unknown_noise:
         return fit_surrogate(rng, state, data, settings, noise_guess)
-    if state.frequent:
+    if due:
         prior = HyperparameterPrior.for_data(
             data, plausible_range=state.plausible_range, noise_guess=noise_guess
         )

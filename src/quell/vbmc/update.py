@@ -24,7 +24,13 @@ from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, white
 #: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
 #: so that one climb on one base sample is enough.
 N_STARTS, N_STARTS_FULL = 5, 40
-WARM_BASE, WARM_ITERATIONS, WARM_SCORING = (256,), 30, 512
+WARM_ITERATIONS = 30
+#: A surrogate is lost after a whitening if the SD of the ELBO is larger than before by this factor
+#: and this many nats (docs/experiments/ridges.md).
+LOST = (1.5, 0.3)
+#: Points of the base samples of a warm start, to climb on and to score by: fewest and most per
+#: component, and in all. Their cost grows with the square of the number of components.
+WARM_BASE, WARM_SCORING = (64, 256, 4096), (128, 512, 8192)
 
 
 def end_iteration(
@@ -64,9 +70,10 @@ def try_whitening(
 ) -> State:  # fmt: skip
     """Make this ``shape`` (D, D) round, and refit in the new space.
 
-    It is taken back if the surrogate is lost in the new space: too few evaluations, seen along
-    other axes, may leave room for a high density that is not there. The next try then waits an
-    interval longer. With the undo test the new space must also gain 0.1 in the ELBO.
+    By the adaptive schedule it is taken back if the surrogate is lost in the new space, less sure
+    of the ELBO than before: too few evaluations, seen along other axes, may leave room for a high
+    density that is not there. The next try then waits an interval longer. The undo test is that of
+    the reference implementation: the ELBO must gain 0.1, and its SD stay.
     """
     started = time.process_time()
     turned = whiten(rng, state, shape)
@@ -75,10 +82,12 @@ def try_whitening(
         # A small turn is no reason to watch every evaluation again.
         whitened = replace(whitened, frequent=state.frequent)
     old, new = state.history[-1], whitened.history[-1]
-    lost = new.elbo_sd > 2 * old.elbo_sd + 1
-    no_gain = new.elbo < old.elbo + 0.1
-    undo_test, adaptive = settings.whitening_undo_test, settings.whitening_schedule == "adaptive"
-    if (lost and (undo_test or adaptive)) or (no_gain and undo_test):
+    adaptive = settings.whitening_schedule == "adaptive"
+    lost = adaptive and new.elbo_sd > LOST[0] * old.elbo_sd + LOST[1]
+    useless = settings.whitening_undo_test and (
+        new.elbo < old.elbo + 0.1 or new.elbo_sd > 2 * old.elbo_sd + 1
+    )
+    if lost or useless:
         return replace(
             state,
             n_whitenings=state.n_whitenings + 2,
@@ -131,8 +140,18 @@ def fit_posterior(
         )  # fmt: skip
     return fit_mixture(
         rng, gp, start, n_components=n_components, n_starts=N_STARTS, weights=free, prune=free,
-        base_sizes=WARM_BASE, max_iterations=WARM_ITERATIONS, scoring_size=WARM_SCORING,
+        base_sizes=(per_component(n_components, *WARM_BASE),),
+        scoring_size=per_component(n_components, *WARM_SCORING), max_iterations=WARM_ITERATIONS,
     )  # fmt: skip
+
+
+def per_component(n_components: int, fewest: int, most: int, total: int) -> int:
+    """Even number of base points for each component so that there are about ``total`` in all.
+
+    >>> per_component(4, 64, 256, 4096), per_component(50, 64, 256, 4096)
+    (256, 80)
+    """
+    return int(np.clip(2 * (total // (2 * n_components)), fewest, most))
 
 
 def better_start(state: State, gp: GaussianProcess) -> Mixture | None:

@@ -25,7 +25,7 @@ LARGEST_RELIABILITY = 3.0
 #: when it is due, from the second on it does not wait longer than one interval, and from the
 #: third on it does not wait for a reliable solution, and nothing fitted in the old space is a
 #: good start in the new.
-LONG, LONGER, LONGEST = 1.1, 1.3, 2.0
+LONG, LONGER, LONGEST = 1.1, 1.6, 2.0
 
 
 def may_whiten(state: State) -> bool:
