@@ -47,7 +47,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from quell.bench.problems.addm_trials import LEFT, RIGHT, STEP, Data, design, drift, read
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
 from quell.checks import FloatArray
@@ -202,7 +202,6 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
     >>> round(exact), abs(value - exact) < 4 * sd
     (-380, True)
     """
-    box = Box(np.array(LOWER), np.array(UPPER))
     benchmark, accurate = Crossing(data, BENCHMARK_RULE), Crossing(data, ACCURATE_RULE)
 
     def log_probabilities(crossing: Crossing, theta: FloatArray) -> FloatArray:
@@ -224,14 +223,12 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
         log_p = log_probabilities(accurate, theta)
         return ibs_from_log_probabilities(log_p, repeats=REPEATS, rng=rng)
 
-    return Model(
+    return boxed_model(
         NAMES,
-        box.lower,
-        box.upper,
-        np.array(PLAUSIBLE_LOWER),
-        np.array(PLAUSIBLE_UPPER),
-        exact=box.likelihood(exact),
-        simulator=box.estimator(simulator),
-        fast=box.estimator(fast),
+        (LOWER, UPPER),
+        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
+        exact=exact,
+        simulator=simulator,
+        fast=fast,
         emulated_sd=NOISE_SD,
     )

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.bench.problems.base import BenchError
-from quell.bench.problems.model import Estimator, Likelihood
+from quell.bench.problems.model import Estimator, Likelihood, Model
 from quell.checks import FloatArray
 
 #: A point this far outside the box, in units of its width, is taken to lie on its face.
@@ -65,3 +65,36 @@ class Box:
         if theta.shape[-1:] != self.lower.shape:
             raise BenchError(f"theta must have shape (..., {len(self.lower)}), got {theta.shape}")
         return theta
+
+
+def boxed_model(
+    names: tuple[str, ...],
+    bounds: tuple[ArrayLike, ArrayLike],
+    plausible: tuple[ArrayLike, ArrayLike],
+    *,
+    exact: Callable[[FloatArray], float] | None = None,
+    simulator: Callable[[FloatArray, np.random.Generator], tuple[float, float]] | None = None,
+    fast: Callable[[FloatArray, np.random.Generator], tuple[float, float]] | None = None,
+    emulated_sd: float | None = None,
+) -> Model:
+    """A model on the box between ``bounds`` from functions of one point in it.
+
+    >>> model = boxed_model(("a",), ([0.0], [1.0]), ([0.2], [0.8]), exact=lambda theta: theta[0])
+    >>> model.exact([[0.5], [2.0]])
+    array([0.5, -inf])
+    """
+    lower, upper, plausible_lower, plausible_upper = (
+        np.array(side, dtype=np.float64) for side in (*bounds, *plausible)
+    )
+    box = Box(lower, upper)
+    return Model(
+        names,
+        lower,
+        upper,
+        plausible_lower,
+        plausible_upper,
+        exact=None if exact is None else box.likelihood(exact),
+        simulator=None if simulator is None else box.estimator(simulator),
+        fast=None if fast is None else box.estimator(fast),
+        emulated_sd=emulated_sd,
+    )

@@ -31,7 +31,7 @@ from scipy.special import betaln, psi
 
 from quell.bench.data import read_json
 from quell.bench.parsing import parsing
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
@@ -165,11 +165,9 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     (True, True)
     """
     width = UPPER - LOWER
-    return Model(
+    return boxed_model(
         NAMES,
-        LOWER.copy(),
-        UPPER.copy(),
-        LOWER + MARGIN * width,
-        UPPER - MARGIN * width,
-        simulator=Box(LOWER, UPPER).estimator(likelihood(data, SIMULATIONS)),
+        (LOWER, UPPER),
+        (LOWER + MARGIN * width, UPPER - MARGIN * width),
+        simulator=likelihood(data, SIMULATIONS),
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from quell.bench.parsing import parsing, read_mat
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.rounds import ibs_in_rounds
 from quell.checks import FloatArray
@@ -145,16 +145,13 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
         log_p = log_probabilities(theta)
         return ibs_from_log_probabilities(log_p, repeats=REPEATS, rng=rng, counts=counts)
 
-    box = Box(np.array(LOWER), np.array(UPPER))
-    return Model(
+    return boxed_model(
         NAMES,
-        box.lower,
-        box.upper,
-        np.array(PLAUSIBLE_LOWER),
-        np.array(PLAUSIBLE_UPPER),
-        exact=box.likelihood(exact),
-        simulator=box.estimator(simulator),
-        fast=box.estimator(fast),
+        (LOWER, UPPER),
+        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
+        exact=exact,
+        simulator=simulator,
+        fast=fast,
         emulated_sd=NOISE_SD,
     )
 

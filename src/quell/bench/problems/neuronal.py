@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.neuronal_trials import (
     CELLS,
@@ -164,13 +164,10 @@ def build(key: str, data: Data) -> Model:
         log_density = -0.5 * z**2 - np.log(exponent * LOG_EXPONENT_SD * np.sqrt(2 * np.pi))
         return float(np.log(likelihood).sum() + log_density)
 
-    box = Box(np.array(LOWER), np.array(UPPER))
-    return Model(
+    return boxed_model(
         NAMES,
-        box.lower,
-        box.upper,
-        np.array(PLAUSIBLE_LOWER),
-        np.array(PLAUSIBLE_UPPER),
-        exact=box.likelihood(exact),
+        (LOWER, UPPER),
+        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
+        exact=exact,
         emulated_sd=NOISE_SD,
     )

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.bench.parsing import parsing
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
@@ -160,11 +160,9 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     (True, True)
     """
     width = UPPER - LOWER
-    return Model(
+    return boxed_model(
         NAMES,
-        LOWER.copy(),
-        UPPER.copy(),
-        LOWER + MARGIN * width,
-        UPPER - MARGIN * width,
-        simulator=Box(LOWER, UPPER).estimator(likelihood(data, SIMULATIONS)),
+        (LOWER, UPPER),
+        (LOWER + MARGIN * width, UPPER - MARGIN * width),
+        simulator=likelihood(data, SIMULATIONS),
     )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from quell.bench.parsing import parsing
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.rounds import ibs_in_rounds
 from quell.checks import FloatArray
@@ -125,15 +125,12 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
         return ibs_from_log_probabilities(log_probabilities(w), repeats=REPEATS, rng=rng)
 
     bound, plausible = np.full(len(NAMES), BOUND), np.full(len(NAMES), PLAUSIBLE_BOUND)
-    box = Box(-bound, bound)
-    return Model(
+    return boxed_model(
         NAMES,
-        box.lower,
-        box.upper,
-        -plausible,
-        plausible,
-        exact=box.likelihood(exact),
-        simulator=box.estimator(simulator),
-        fast=box.estimator(fast),
+        (-bound, bound),
+        (-plausible, plausible),
+        exact=exact,
+        simulator=simulator,
+        fast=fast,
         emulated_sd=NOISE_SD,
     )

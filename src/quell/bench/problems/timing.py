@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from quell.bench.parsing import parsing, read_mat
-from quell.bench.problems.boxed import Box
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
 from quell.checks import FloatArray
@@ -260,7 +260,6 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (there is one particip
     >>> round(exact), abs(value - exact) < 4 * sd
     (-3905, True)
     """
-    box = Box(np.array(LOWER), np.array(UPPER))
     log_p, counts = LogProbabilities(data), data.counts
 
     def exact(theta: FloatArray) -> float:
@@ -276,14 +275,12 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (there is one particip
             log_p.simulated(theta), repeats=REPEATS, rng=rng, counts=log_p.trials
         )
 
-    return Model(
+    return boxed_model(
         NAMES,
-        box.lower,
-        box.upper,
-        np.array(PLAUSIBLE_LOWER),
-        np.array(PLAUSIBLE_UPPER),
-        exact=box.likelihood(exact),
-        simulator=box.estimator(simulator),
-        fast=box.estimator(fast),
+        (LOWER, UPPER),
+        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
+        exact=exact,
+        simulator=simulator,
+        fast=fast,
         emulated_sd=NOISE_SD,
     )
