@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
-	bench-parallel bench-in-flight bench-real
+	bench-parallel bench-in-flight bench-real bench-variants
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -60,6 +60,9 @@ bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBM
 
 bench-real: $(VENV)/.dev  ## the ten problems, the paper's algorithm and Quell (hours; resumable)
 	$(BIN)/python benchmarks/bench_real.py $(ARGS)
+
+bench-variants: $(VENV)/.dev  ## the paper's acquisition functions, with and without whitening (resumable)
+	$(BIN)/python benchmarks/bench_variants.py $(ARGS)
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)
