@@ -204,6 +204,27 @@ def test_gradient_at_random_mixtures(n_components, dimension, seed):
     np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=2e-7)
 
 
+@modest
+@given(n_components=st.integers(1, 30), dimension=st.integers(1, 8), seed=seeds)
+def test_single_precision_is_precise_enough(n_components, dimension, seed):
+    q = random_mixture(n_components, dimension, seed, spread=1.0 + seed % 4)
+    base = base_sample(64, dimension, seed)
+    value, slope = entropy(q, base, gradient=True)
+    rough, rough_slope = entropy(q, base, gradient=True, single=True)
+    assert rough == pytest.approx(value, abs=1e-4)
+    assert entropy(q, base, single=True) == rough
+    np.testing.assert_allclose(rough_slope, slope, atol=1e-4)
+    assert rough_slope.dtype == np.float64
+
+
+def test_single_precision_is_not_used_where_components_are_far_apart():
+    q = Mixture([0.5, 0.5], [[0.0, 0.0], [5.0, 0.0]], [1.0, 1e-3], [1.0, 1.0])
+    base = base_sample(64, 2)
+    assert entropy(q, base, single=True) == entropy(q, base)
+    near = Mixture([0.5, 0.5], [[0.0, 0.0], [5.0, 0.0]], [1.0, 1.0], [1.0, 1.0])
+    assert entropy(near, base, single=True) != entropy(near, base)
+
+
 def test_moving_the_points_alone_is_not_the_gradient():
     q, base = random_mixture(4, 3), base_sample(16, 3)
     _, slope = entropy(q, base, gradient=True)

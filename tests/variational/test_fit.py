@@ -358,7 +358,8 @@ def prune(gp, q, seed=0, n_base=512):
     elbo = evaluate_elbo(quadrature, q, base)
     smaller, smaller_elbo, n = prune_components(generator(seed), quadrature, q, elbo, base)
     assert smaller.n_components == q.n_components - n
-    assert smaller_elbo.value == evaluate_elbo(quadrature, smaller, base).value
+    exact = evaluate_elbo(quadrature, smaller, base).value
+    assert smaller_elbo.value == pytest.approx(exact, abs=1e-6)  # of single precision
     return smaller, elbo, smaller_elbo, n
 
 

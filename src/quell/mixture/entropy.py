@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,8 @@ from quell.quasirandom import uniform_points
 
 # Size of the (components, components, points) array worked on at once, 1 MB: near the cache.
 BLOCK_ELEMENTS = 131_072
+#: Exponents are sums of terms that may cancel: single precision is for terms smaller than this.
+LARGEST_SINGLE = 1e4
 
 
 def normal_base_sample(n: int, dimension: int, rng: np.random.Generator) -> FloatArray:
@@ -56,13 +58,15 @@ def normal_base_sample(n: int, dimension: int, rng: np.random.Generator) -> Floa
 
 
 @overload
-def entropy(mixture: Mixture, base: ArrayLike, *, gradient: Literal[False] = False) -> float: ...
+def entropy(
+    mixture: Mixture, base: ArrayLike, *, gradient: Literal[False] = False, single: bool = False
+) -> float: ...
 @overload
 def entropy(
-    mixture: Mixture, base: ArrayLike, *, gradient: Literal[True]
+    mixture: Mixture, base: ArrayLike, *, gradient: Literal[True], single: bool = False
 ) -> tuple[float, FloatArray]: ...
 def entropy(
-    mixture: Mixture, base: ArrayLike, *, gradient: bool = False
+    mixture: Mixture, base: ArrayLike, *, gradient: bool = False, single: bool = False
 ) -> float | tuple[float, FloatArray]:
     """The entropy of ``mixture`` averaged over one base sample: -Σ_k w_k <log q>_k.
 
@@ -70,6 +74,10 @@ def entropy(
     the result is (value, gradient) with the exact gradient of that average for the given base
     sample: it includes the dependence of log q itself on the parameters, which only vanishes in
     expectation, so an optimiser sees a consistent function.
+
+    With ``single`` the responsibilities are computed in single precision, in about a third of the
+    time: an error of some 1e-6, far below that of the average. Where components are too many SDs
+    apart for that, they are not.
 
     >>> import numpy as np
     >>> q = Mixture([0.5, 0.5], [[-9.0], [9.0]], [1.0, 1.0], [1.0])
@@ -97,7 +105,12 @@ def entropy(
     coefficients[..., 1:-1] = -ratio[..., None] * scaled
     coefficients[..., -1] = -0.5 * ratio**2
 
-    log_density, moments = _responsibility_moments(coefficients, features, gradient)
+    if single and max(-coefficients.min(), coefficients.max()) < LARGEST_SINGLE:
+        log_density, moments = _responsibility_moments(
+            coefficients.astype(np.float32), features.astype(np.float32), gradient
+        )
+    else:
+        log_density, moments = _responsibility_moments(coefficients, features, gradient)
     log_density -= np.log(mixture.lengths).sum() + 0.5 * dimension * math.log(2 * math.pi)
     value = -float(w @ log_density)
     if not gradient:
@@ -178,17 +191,18 @@ def _components(
 
 
 def _responsibility_moments(
-    coefficients: FloatArray, features: FloatArray, gradient: bool
+    coefficients: NDArray[np.floating[Any]], features: NDArray[np.floating[Any]], gradient: bool
 ) -> tuple[FloatArray, FloatArray]:
     """<log Σ_l e_l>_k (K,) and <r_l f>_k (K, K, F) for features f (n, F).
 
     e_l = exp(coefficients[k, l] · f) and r_l = e_l / Σ_m e_m. The array of all exponents is the
     only large one; it is overwritten in place, in blocks of rows k and points s. Without
-    ``gradient`` the moments are left at zero.
+    ``gradient`` the moments are left at zero. It works in the precision of its arguments; what is
+    returned is in double precision.
     """
     n_components, n = len(coefficients), len(features)
     log_total = np.zeros(n_components)
-    moments = np.zeros_like(coefficients)
+    moments = np.zeros(coefficients.shape)
     points = min(n, max(1, BLOCK_ELEMENTS // n_components))
     rows = max(1, BLOCK_ELEMENTS // (n_components * points))
     for first_point in range(0, n, points):
@@ -201,7 +215,7 @@ def _responsibility_moments(
             terms -= top[:, None, :]
             np.exp(terms, out=terms)
             total = terms.sum(axis=1)
-            log_total[block] += (np.log(total) + top).sum(axis=1)
+            log_total[block] += (np.log(total) + top).sum(axis=1, dtype=np.float64)
             if gradient:
                 # Dividing the features rather than the terms by the total is the smaller array.
                 moments[block] += terms @ (part / total[..., None])

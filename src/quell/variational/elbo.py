@@ -34,8 +34,12 @@ class Elbo:
         return self.value - beta * self.sd
 
 
-def evaluate_elbo(quadrature: Quadrature, mixture: Mixture, base: FloatArray) -> Elbo:
+def evaluate_elbo(
+    quadrature: Quadrature, mixture: Mixture, base: FloatArray, *, single: bool = False
+) -> Elbo:
     """The ELBO of ``mixture``, its entropy averaged over the base sample ``base`` (n, D).
+
+    ``single``: that average in single precision.
 
     >>> import numpy as np
     >>> from quell.gp import GaussianProcess, TrainingData
@@ -49,4 +53,4 @@ def evaluate_elbo(quadrature: Quadrature, mixture: Mixture, base: FloatArray) ->
     >>> round(elbo.value, 2)     # q is the normalised density: log √(2π)
     0.92
     """
-    return Elbo(quadrature.moments(mixture), entropy(mixture, base))
+    return Elbo(quadrature.moments(mixture), entropy(mixture, base, single=single))

@@ -92,12 +92,12 @@ def fit_mixture(
     fitted = []
     for mixture in chosen:
         for base in bases:
-            objective = Objective(quadrature, penalty, base, beta, weights)
+            objective = Objective(quadrature, penalty, base, beta, weights, single=True)
             mixture = climb(objective, mixture, max_iterations)
-        fitted.append((mixture, evaluate_elbo(quadrature, mixture, scoring)))
+        fitted.append((mixture, evaluate_elbo(quadrature, mixture, scoring, single=True)))
     if near:
         # The optimiser may only have fitted the base sample or the penalties.
-        fitted.append((near[0], evaluate_elbo(quadrature, near[0], scoring)))
+        fitted.append((near[0], evaluate_elbo(quadrature, near[0], scoring, single=True)))
     mixture, elbo = max(fitted, key=lambda pair: pair[1].lower_confidence_bound(beta))
     n_pruned = 0
     if prune and weights:
@@ -158,7 +158,7 @@ def prune_components(
             break
         k = int(rng.choice(light))
         smaller = mixture.without(k)
-        smaller_elbo = evaluate_elbo(quadrature, smaller, base)
+        smaller_elbo = evaluate_elbo(quadrature, smaller, base, single=True)
         change = smaller_elbo.lower_confidence_bound(PRUNING_BETA) - elbo.lower_confidence_bound(
             PRUNING_BETA
         )

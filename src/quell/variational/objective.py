@@ -85,7 +85,8 @@ class Objective:
     """Minus the ELCBO_β plus penalties, with its exact gradient.
 
     ``base`` (n, D) is the base sample of the entropy; None takes the deterministic lower
-    bound instead, which is fast enough to score many starts.
+    bound instead, which is fast enough to score many starts. ``single``: the entropy in single
+    precision.
     """
 
     quadrature: Quadrature
@@ -93,6 +94,7 @@ class Objective:
     base: FloatArray | None
     beta: float = 0.0
     weights: bool = True
+    single: bool = False
 
     def __call__(self, mixture: Mixture) -> tuple[float, FloatArray]:
         """Value and gradient, in the order of ``Mixture.to_vector``."""
@@ -100,7 +102,7 @@ class Objective:
         if self.base is None:
             h, h_gradient = entropy_lower_bound(mixture, gradient=True)
         else:
-            h, h_gradient = entropy(mixture, self.base, gradient=True)
+            h, h_gradient = entropy(mixture, self.base, gradient=True, single=self.single)
         p, p_gradient = self.penalty(mixture, weights=self.weights)
         total = p_gradient - gradient - h_gradient
         if not self.weights:
