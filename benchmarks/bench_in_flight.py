@@ -5,11 +5,9 @@ in the file and are not repeated. Prints the medians of both, the ratio of the m
 its 95 % bootstrap interval over pairs, and how many pairs the sequential run won.
 """
 
-import argparse
-
 import numpy as np
+from campaign import campaign_parser, finished
 
-from quell.bench.records import read_records
 from quell.bench.runner import run
 
 METRICS = ("lml_loss", "gskl", "mmtv")
@@ -17,13 +15,8 @@ ASKED = 1.15
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = campaign_parser(__doc__, "in-flight.jsonl", runs=40)
     parser.add_argument("--problem", default="multisensory_s1")
-    parser.add_argument("--runs", type=int, default=40)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default="benchmarks/results/in-flight.jsonl")
-    parser.add_argument("--only-table", action="store_true", help="print what is there already")
     options = parser.parse_args()
     if not options.only_table:
         run(
@@ -41,7 +34,7 @@ def main() -> None:
 def table(path: str, problem: str) -> None:
     """Print the comparison."""
     scores: dict[str, dict[int, list[float]]] = {"quell": {}, "quell-8": {}}
-    for record in read_records([path]).runs.values():
+    for record in finished(path):
         if record["problem"] == problem and record["algorithm"] in scores:
             values = [record.get(key, np.inf) for key in METRICS]
             scores[record["algorithm"]][record["seed"]] = values

@@ -6,9 +6,8 @@ has that noise, to show that it agrees. Needs QUELL_DATA for the real data. Resu
 runs stay in the file and are not repeated.
 """
 
-import argparse
+from campaign import campaign_parser, finished
 
-from quell.bench.records import read_records
 from quell.bench.runner import run
 from quell.bench.tables import markdown_table
 
@@ -19,16 +18,10 @@ ALGORITHMS = ("quell", "viqr")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default="benchmarks/results/real.jsonl")
-    parser.add_argument("--only-table", action="store_true", help="print what is there already")
-    options = parser.parse_args()
+    options = campaign_parser(__doc__, "real.jsonl").parse_args()
     if not options.only_table:
         campaign(options.runs, options.first_seed, options.jobs, options.out)
-    print(markdown_table(read_records([options.out]).runs.values()))
+    print(markdown_table(finished(options.out)))
 
 
 def campaign(runs: int, first: int, jobs: int, out: str) -> None:

@@ -6,14 +6,13 @@ population of 100 seeds, October 2026; exact targets capped at 50 (D + 2) evalua
 75 (D + 2)). Resumable: finished runs stay in the file and are not repeated.
 """
 
-import argparse
 from typing import NamedTuple
 
 import numpy as np
+from campaign import campaign_parser, finished
 
 from quell.bench import load
 from quell.bench.metrics import usable, wilson_interval
-from quell.bench.records import read_records
 from quell.bench.runner import run
 
 
@@ -47,13 +46,9 @@ PUBLISHED = [
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = campaign_parser(__doc__, "synthetic.jsonl", runs=None)
     parser.add_argument("--exact-runs", type=int, default=10)
     parser.add_argument("--noisy-runs", type=int, default=40)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default="benchmarks/results/synthetic.jsonl")
-    parser.add_argument("--only-table", action="store_true", help="print what is there already")
     options = parser.parse_args()
     if not options.only_table:
         # Noisy targets first: they are the ones that differ between seeds.
@@ -77,7 +72,7 @@ def table(path: str) -> None:
 
     "ELBO" is the error of the ELBO as an estimate of the log evidence, for comparison.
     """
-    records = list(read_records([path]).runs.values())
+    records = finished(path)
     print(
         f"{'target':22}{'runs':>5}" + "".join(f"{h:>19}" for h in ("LML", "gsKL", "MMTV")), end=""
     )
@@ -92,12 +87,14 @@ def table(path: str) -> None:
             continue
         line = f"{f'{row.problem} D{row.dim}, SD {row.noise:g}':22}{len(mine):5}"
         for key, published in (("lml_loss", row.lml), ("gskl", row.gskl), ("mmtv", row.mmtv)):
-            line += f"{np.median([r[key] for r in mine]):11.4g} ({published:.2g})".rjust(19)
+            line += (
+                f"{np.median([r.get(key, np.inf) for r in mine]):11.4g} ({published:.2g})".rjust(19)
+            )
         truth = load(row.problem, row.dim).truth.log_evidence
-        line += f"{np.median([abs(r['elbo'] - truth) for r in mine]):9.2g}"
-        good = sum(usable(r["lml_loss"], r["gskl"], r["mmtv"]) for r in mine)
+        line += f"{np.median([abs(r.get('elbo', np.inf) - truth) for r in mine]):9.2g}"
+        good = sum("error" not in r and usable(r["lml_loss"], r["gskl"], r["mmtv"]) for r in mine)
         low, high = wilson_interval(good, len(mine))
-        ms = 1e3 * np.median([r["overhead_cpu_seconds_per_evaluation"] for r in mine])
+        ms = 1e3 * np.median([r.get("overhead_cpu_seconds_per_evaluation", np.nan) for r in mine])
         share = f"{good / len(mine):.2f} [{low:.2f}, {high:.2f}]"
         print(f"{line}{share:>22}{ms:9.0f}")
 

@@ -8,9 +8,8 @@
 Budget 50 (D + 2), the same seeds for all. Resumable: finished runs stay in the file.
 """
 
-import argparse
+from campaign import campaign_parser, finished
 
-from quell.bench.records import read_records
 from quell.bench.runner import run
 from quell.bench.tables import markdown_table
 
@@ -22,19 +21,13 @@ COMPARISONS = [
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--first-seed", type=int, default=100)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--out", default="benchmarks/results/variants.jsonl")
-    parser.add_argument("--only-table", action="store_true", help="print what is there already")
-    options = parser.parse_args()
+    options = campaign_parser(__doc__, "variants.jsonl").parse_args()
     if not options.only_table:
         seeds = range(options.first_seed, options.first_seed + options.runs)
         for problem, dim, noise, variants in COMPARISONS:
             run([problem], variants, seeds, mode="exact", noise=noise, dim=dim,
                 jobs=options.jobs, out=options.out)  # fmt: skip
-    print(markdown_table(read_records([options.out]).runs.values()))
+    print(markdown_table(finished(options.out)))
 
 
 if __name__ == "__main__":
