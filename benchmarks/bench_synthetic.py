@@ -94,9 +94,9 @@ def table(path: str) -> None:
         line += f"{np.median([abs(r.get('elbo', np.inf) - truth) for r in mine]):9.2g}"
         good = sum("error" not in r and usable(r["lml_loss"], r["gskl"], r["mmtv"]) for r in mine)
         low, high = wilson_interval(good, len(mine))
-        ms = 1e3 * np.nanmedian([r.get("overhead_cpu_seconds_per_evaluation", np.nan) for r in mine])
+        cost = [r.get("overhead_cpu_seconds_per_evaluation", np.nan) for r in mine]
         share = f"{good / len(mine):.2f} [{low:.2f}, {high:.2f}]"
-        print(f"{line}{share:>22}{ms:9.0f}")
+        print(f"{line}{share:>22}{1e3 * np.nanmedian(cost):9.0f}")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ def boxed_model(
 
     >>> model = boxed_model(("a",), ([0.0], [1.0]), ([0.2], [0.8]), exact=lambda theta: theta[0])
     >>> model.exact([[0.5], [2.0]])
-    array([0.5, -inf])
+    array([ 0.5, -inf])
     """
     lower, upper, plausible_lower, plausible_upper = (
         np.array(side, dtype=np.float64) for side in (*bounds, *plausible)
