@@ -143,6 +143,11 @@ def kernels(s: Setting) -> dict[str, tuple[Call, Call | None, Call | None]]:
             None,
             None,
         ),
+        f"entropy ({ENTROPY_POINTS} points) + gradient, single": (
+            lambda: entropy(s.mixture, s.base, gradient=True, single=True),
+            None,
+            None,
+        ),
     }
 
 

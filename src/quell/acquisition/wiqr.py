@@ -11,7 +11,7 @@ share and reach of the far draws come from docs/experiments/ridges.md.
 
 The loss is not averaged over hyperparameter samples as in the paper: each point is chosen for one
 sample, drawn at random, so that over a few points all of them have their say. That makes the search
-as cheap as with a single sample, and the points come out more diverse.
+as cheap as with a single sample.
 """
 
 from dataclasses import dataclass, replace

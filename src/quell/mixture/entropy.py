@@ -75,8 +75,8 @@ def entropy(
     sample: it includes the dependence of log q itself on the parameters, which only vanishes in
     expectation, so an optimiser sees a consistent function.
 
-    With ``single`` the responsibilities are computed in single precision, in about a third of the
-    time: an error of some 1e-6, far below that of the average. Where components are too many SDs
+    With ``single`` the responsibilities are computed in single precision, in about half of the
+    time (``make bench-core``): an error of some 1e-6, far below that of the average. Where components are too many SDs
     apart for that, they are not.
 
     >>> import numpy as np
