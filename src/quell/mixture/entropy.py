@@ -76,8 +76,8 @@ def entropy(
     expectation, so an optimiser sees a consistent function.
 
     With ``single`` the responsibilities are computed in single precision, in about half of the
-    time (``make bench-core``): an error of some 1e-6, far below that of the average. Where components are too many SDs
-    apart for that, they are not.
+    time (``make bench-core``): an error of some 1e-6, far below that of the average. Where
+    components are too many SDs apart for that, they are not.
 
     >>> import numpy as np
     >>> q = Mixture([0.5, 0.5], [[-9.0], [9.0]], [1.0, 1.0], [1.0])
