@@ -28,6 +28,7 @@ from quell.acquisition import VIQR
         ("max_failed", np.nan),
         ("retrain_share", -0.1),
         ("retrain_share", np.nan),
+        ("output_scale_prior", 1.0),
     ],
 )
 def test_bad_values_name_their_field(field, value):
@@ -105,6 +106,7 @@ def test_variants_of_the_paper(name):
     assert not s.whitening_undo_test  # came after the paper
     assert not s.noise_shaping
     assert s.retrain_share == 0.0  # refits after every evaluation
+    assert not s.output_scale_prior  # uniform
 
 
 def test_changes_on_top_of_a_variant():

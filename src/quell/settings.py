@@ -44,6 +44,8 @@ class Settings:
     no polish.
     ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
     paper does.
+    ``output_scale_prior``: expect the log joint to depart from a quadratic by about D; False for
+    the paper's prior, in which any size down to nothing is as likely.
     ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
     ``max_failed``: share of failed evaluations at which a run gives up.
     ``evidence``: the log evidence by "importance" sampling of the surrogate, or the "elbo".
@@ -65,6 +67,7 @@ class Settings:
     stop_early: bool = True
     final_components: int = 50
     min_samples: int = 4
+    output_scale_prior: bool = True
     noise_shaping: bool = False
     max_failed: float = 0.8
     evidence: Literal["importance", "elbo"] = "importance"
@@ -96,7 +99,8 @@ class Settings:
             if not (whole and value >= smallest):
                 raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
         for name in (
-            "whitening", "whitening_undo_test", "frequent_retrain", "stop_early", "noise_shaping"
+            "whitening", "whitening_undo_test", "frequent_retrain", "stop_early", "noise_shaping",
+            "output_scale_prior",
         ):  # fmt: skip
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
@@ -120,7 +124,7 @@ class Settings:
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
             min_samples=1, evidence="elbo", whitening_schedule="paper", retrain_share=0.0,
-            **_PAPER[name],
+            output_scale_prior=False, **_PAPER[name],
         )  # fmt: skip
         return replace(paper, **changes)
 

@@ -72,6 +72,20 @@ def test_student_priors_are_those_of_the_table():
     np.testing.assert_allclose(prior.scale, scale + [nan] * 5, rtol=1e-12)
 
 
+def test_an_expected_output_scale_has_a_student_prior():
+    uniform = HyperparameterPrior.for_data(table_data())
+    prior = HyperparameterPrior.for_data(table_data(), output_scale=4.0)
+    j = prior.layout.output_scale
+    assert prior.location[j] == pytest.approx(math.log(4.0))
+    assert prior.scale[j] == 1.0
+    assert (prior.lower[j], prior.upper[j]) == (uniform.lower[j], uniform.upper[j])
+    theta = np.tile(prior.start, (2, 1))
+    theta[:, j] = math.log(4.0), math.log(4.0) - 6.0
+    rise = prior.log_density(theta[0])[0] - prior.log_density(theta[1])[0]
+    assert rise == pytest.approx(stats.t(3).logpdf(0.0) - stats.t(3).logpdf(6.0))
+    assert uniform.log_density(theta[0])[0] == uniform.log_density(theta[1])[0]
+
+
 @pytest.mark.parametrize(
     ("y", "margin"),
     [
@@ -167,6 +181,9 @@ def test_a_constant_coordinate_takes_its_scale_from_the_plausible_range():
         ({"noise_guess": -1.0}, "noise_guess must be a positive SD, got -1"),
         ({"noise_guess": np.nan}, "noise_guess must be a positive SD, got nan"),
         ({"noise_guess": np.inf}, "noise_guess must be a positive SD, got inf"),
+        ({"output_scale": 0.0}, "output_scale must be positive and finite, got 0"),
+        ({"output_scale": np.nan}, "output_scale must be positive and finite, got nan"),
+        ({"output_scale": np.inf}, "output_scale must be positive and finite, got inf"),
     ],
 )
 def test_bad_arguments_are_refused_by_name(arguments, message):

@@ -17,7 +17,14 @@ from vbmc_helpers import (
 )
 
 from quell import Evaluations, Settings
-from quell.vbmc.training import censored, fit_surrogate, sample_count, training_set
+from quell.gp import HyperparameterPrior, TrainingData, train
+from quell.vbmc.training import (
+    censored,
+    fit_surrogate,
+    hyperprior,
+    sample_count,
+    training_set,
+)
 
 
 class TestTrainingSet:
@@ -224,3 +231,41 @@ class TestFitSurrogate:
         gone = replace(partly, fit=new, memory=new.memory, trimmed=np.arange(18) == 17)
         again, _ = fit_to(gone)
         assert not again.gp.layout.unknown_noise
+
+
+class TestHyperprior:
+    def test_the_output_scale_is_expected_to_be_about_the_dimension(self):
+        state = fitted_state()
+        data = training_set(state, SETTINGS)[0]
+        prior = hyperprior(state, data, Settings(), None)
+        j = prior.layout.output_scale
+        assert prior.location[j] == pytest.approx(np.log(state.dimension))
+        paper = hyperprior(state, data, Settings.variant("paper-viqr"), None)
+        assert np.isnan(paper.location[j])
+
+    def test_the_plausible_range_and_the_guess_of_the_noise_are_passed_on(self):
+        state = fitted_state()
+        data = training_set(state, SETTINGS)[0]
+        data = replace(data, variance=np.full_like(data.variance, np.nan))
+        prior = hyperprior(state, data, Settings(), 3.0)
+        wide = replace(state, plausible_range=10 * np.asarray(state.plausible_range))
+        np.testing.assert_allclose(
+            hyperprior(wide, data, Settings(), 3.0).location[prior.layout.lengths],
+            prior.location[prior.layout.lengths] + np.log(10.0),
+        )
+        assert prior.location[prior.layout.unknown_variance] == pytest.approx(np.log(9.0))
+
+    def test_a_noisy_quadratic_keeps_the_surrogate_in_doubt(self):
+        # Nothing in these data speaks for a departure from the quadratic mean, and noise hides a
+        # small one. A uniform prior lets it vanish, with lengths that may be anything.
+        generator = np.random.default_rng(3)
+        x = generator.standard_normal((80, 5))
+        y = -0.5 * np.sum(x**2, axis=1) + 3 * generator.standard_normal(80)
+        data = TrainingData.from_arrays(x, y, noise_sd=3.0)
+        smallest = {}
+        for size in (None, 5.0):
+            prior = HyperparameterPrior.for_data(data, output_scale=size)
+            fit = train(np.random.default_rng(4), data, n_samples=8, prior=prior)
+            smallest[size] = np.exp(fit.gp.theta[:, prior.layout.output_scale].min())
+        assert smallest[None] < 0.05
+        assert smallest[5.0] > 0.1

@@ -30,6 +30,7 @@ ALGORITHMS = {
     "quell": "Quell with its default settings",
     "quell-8": "Quell with 8 points under evaluation at any time, which end in random order",
     "quell-viqr": "Quell with VIQR acquisition, otherwise its default settings",
+    "quell-uniform": "Quell with the paper's uniform prior of the surrogate's output scale",
     "viqr": "the paper's main algorithm (VIQR acquisition)",
     "imiqr": "the paper's, with IMIQR acquisition",
     "eig": "the paper's, with expected information gain",
@@ -38,6 +39,12 @@ ALGORITHMS = {
     "map": "the paper's VIQR with one hyperparameter vector (MAP)",
     "old": "VBMC before the paper (prospective uncertainty sampling)",
     "pyvbmc": "PyVBMC, if it is installed",
+}
+
+#: What differs from the default settings.
+_CHANGES: dict[str, dict[str, Any]] = {
+    "quell-viqr": {"acquisition": "viqr"},
+    "quell-uniform": {"output_scale_prior": False},
 }
 
 
@@ -75,10 +82,8 @@ def bounded_map(algorithm: str) -> str:
 
 def settings_for(algorithm: str, *, stop_early: bool) -> Settings:
     """The settings of Quell or of one of the paper's variants."""
-    if algorithm == "quell-viqr":
-        return Settings(acquisition="viqr", stop_early=stop_early)
     if algorithm.startswith("quell"):
-        return Settings(stop_early=stop_early)
+        return Settings(stop_early=stop_early, **_CHANGES.get(algorithm, {}))
     return Settings.variant(f"paper-{algorithm}", stop_early=stop_early)
 
 

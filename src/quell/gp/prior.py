@@ -5,7 +5,7 @@ prior is uniform or Student-t with 3 degrees of freedom (paper, Table S1):
 
     hyperparameter   interval                                       prior
     log ℓ_i          log w_i + [log 10⁻⁶, log 10]                   t₃(log(√(D/6) L_i), ½ log 10³)
-    log σ_f          log h + [log 10⁻⁶, log 10]                     uniform
+    log σ_f          log h + [log 10⁻⁶, log 10]                     uniform, or t₃(log o, 1)
     log σ̄            [½ log 10⁻⁵, log h]                            t₃(½ log 10⁻⁵, ½)
     m_0              [min y, max y + max(0.1, min(D, range y*))]    uniform
     x_m,i            [min X_i - w_i/2, max X_i + w_i/2]             uniform
@@ -14,7 +14,11 @@ prior is uniform or Student-t with 3 degrees of freedom (paper, Table S1):
 
 with w_i the range of X_i, h the range of y, y* the 80 % highest values, L_i the plausible range
 in inference space, n the user's guess of the noise SD (1 and t-scale log 10 without a guess,
-half of that with one).
+half of that with one), o the size expected of what the quadratic mean leaves over.
+
+The uniform prior of log σ_f is the paper's, and a trap under noise: near the lower end the
+surrogate is its quadratic mean and nothing else, the ℓ_i may be anything, and that large volume
+draws the samples in (docs/experiments/output-scale.md). So runs expect a size o.
 
 **Unconstrained coordinates.** Optimiser and sampler work with u, related to an entry of θ by
 the smooth clamp
@@ -76,11 +80,13 @@ class HyperparameterPrior:
         *,
         plausible_range: ArrayLike = 1.0,
         noise_guess: float | None = None,
+        output_scale: float | None = None,
     ) -> "HyperparameterPrior":
         """The prior for a training set of at least two points.
 
         ``plausible_range`` (D,) is L, the width of the plausible box in inference space.
-        ``noise_guess`` is the expected SD of noise whose size is unknown.
+        ``noise_guess`` is the expected SD of noise whose size is unknown. ``output_scale`` is the
+        expected size of σ_f; without it the prior of log σ_f is uniform, as in the paper.
         """
         if data.size < 2:
             raise ValueError(f"data must have at least 2 observations, got {data.size}")
@@ -91,7 +97,9 @@ class HyperparameterPrior:
             raise_at("plausible_range", box, bad, "must be positive and finite")
         if noise_guess is not None and not (np.isfinite(noise_guess) and noise_guess > 0):
             raise ValueError(f"noise_guess must be a positive SD, got {noise_guess}")
-        return cls(layout, **prior_table(layout, data, box, noise_guess))
+        if output_scale is not None and not (np.isfinite(output_scale) and output_scale > 0):
+            raise ValueError(f"output_scale must be positive and finite, got {output_scale}")
+        return cls(layout, **prior_table(layout, data, box, noise_guess, output_scale))
 
     def log_density(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density inside the bounds (truncation constants dropped) and gradient."""

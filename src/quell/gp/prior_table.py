@@ -13,18 +13,21 @@ from quell.gp.model import Layout
 
 #: Smallest scale considered, relative to the range of the data.
 SMALLEST_SCALE = 1e-6
+#: Scale of the Student-t prior of log σ_f where a size is expected.
+OUTPUT_SCALE_WIDTH = 1.0
 #: A row of the table: where it goes in θ, and the fields of the class it sets.
 _Row = tuple[slice | int, dict[str, ArrayLike]]
 
 
 def prior_table(
-    layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None
-) -> dict[str, FloatArray]:
+    layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None,
+    output_scale: float | None,
+) -> dict[str, FloatArray]:  # fmt: skip
     """The table of the module's docstring, with starting values, as fields of the class."""
     names = ("lower", "upper", "location", "scale", "plausible_lower", "plausible_upper", "start")
     fields = {name: np.full(layout.size, np.nan) for name in (*names, "softness")}
     rows = [
-        *_kernel_rows(layout, data, plausible_range),
+        *_kernel_rows(layout, data, plausible_range, output_scale),
         *_noise_rows(layout, data, noise_guess),
         *_mean_rows(layout, data, plausible_range),
     ]
@@ -69,7 +72,9 @@ def _value_spreads(y: FloatArray) -> tuple[float, float]:
     return y_range, float(np.std(y[high_density_rows(y)])) or y_range
 
 
-def _kernel_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+def _kernel_rows(
+    layout: Layout, data: TrainingData, plausible_range: FloatArray, output_scale: float | None
+) -> list[_Row]:
     """log ℓ and log σ_f."""
     x_range, x_sd = _spreads(data, plausible_range)
     y_range, y_sd = _value_spreads(data.y)
@@ -79,6 +84,8 @@ def _kernel_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray
         "scale": 0.5 * np.log(1e3),
     }
     output = _scale_row(np.log(y_range), np.log(y_sd), np.log(10.0))
+    if output_scale is not None:
+        output |= {"location": np.log(output_scale), "scale": OUTPUT_SCALE_WIDTH}
     return [(layout.lengths, lengths), (layout.output_scale, output)]
 
 

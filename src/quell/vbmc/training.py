@@ -94,6 +94,19 @@ def sample_count(state: State, settings: Settings) -> int:
     return max(count, settings.min_samples)
 
 
+def hyperprior(
+    state: State, data: TrainingData, settings: Settings, noise_guess: float | None
+) -> HyperparameterPrior:
+    """The prior of the hyperparameters; what the quadratic leaves over is expected to be about D.
+
+    That is twice what the log density of a normal falls by, on average, from its mode to its draws.
+    """
+    return HyperparameterPrior.for_data(
+        data, plausible_range=state.plausible_range, noise_guess=noise_guess,
+        output_scale=float(state.dimension) if settings.output_scale_prior else None,
+    )  # fmt: skip
+
+
 def fit_surrogate(
     rng: np.random.Generator, state: State, data: TrainingData, settings: Settings,
     noise_guess: float | None,
@@ -108,9 +121,7 @@ def fit_surrogate(
     if rows is not None:
         fit = fit_surrogate(rng, state, data.subset(rows), settings, noise_guess)
         return replace(fit, gp=GaussianProcess.condition(data, fit.gp.theta, fit.gp.weights))
-    prior = HyperparameterPrior.for_data(
-        data, plausible_range=state.plausible_range, noise_guess=noise_guess
-    )
+    prior = hyperprior(state, data, settings, noise_guess)
     n_samples = sample_count(state, settings)
     search = state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
     fit = state.fit
@@ -159,9 +170,7 @@ def quick_fit(
     if gp.data.has_unknown_noise != data.has_unknown_noise:
         return fit_surrogate(rng, state, data, settings, noise_guess)
     if due:
-        prior = HyperparameterPrior.for_data(
-            data, plausible_range=state.plausible_range, noise_guess=noise_guess
-        )
+        prior = hyperprior(state, data, settings, noise_guess)
         if sample_count(state, settings) == 0:
             return train(rng, data, n_samples=0, previous=state.memory, prior=prior)
         return refresh(rng, state.fit, data, prior=prior)
