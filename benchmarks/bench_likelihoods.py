@@ -15,6 +15,7 @@ import numpy as np
 
 from quell.bench.problems import gandk, ricker
 from quell.bench.problems.real import data_of
+from quell.bench.problems.summarised import SIMULATIONS
 from quell.likelihoods import (
     bootstrap_sd,
     ibs,
@@ -34,7 +35,7 @@ def normal(d, n, distance, warp=np.asarray):
 
 
 def problem(module, key, theta):
-    estimator = module.likelihood(data_of(key), module.SIMULATIONS)
+    estimator = module.likelihood(data_of(key), SIMULATIONS)
     return (lambda rng: estimator.summaries(theta, rng)), estimator.observed
 
 

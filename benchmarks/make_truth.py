@@ -186,7 +186,7 @@ def likelihood_of(
     """The log-likelihood of points (n, D): the exact one, or a synthetic one, estimated anew."""
     if problem.exact is not None:
         return problem.exact
-    estimate = module_of(key).synthetic_likelihood(key, observed, plan.simulations)
+    estimate = module_of(key).likelihood(observed, plan.simulations).value
 
     def noisy(theta: FloatArray) -> FloatArray:
         return np.array([estimate(point, rng) for point in theta])

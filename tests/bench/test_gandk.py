@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import psi
 
 from quell.bench import data as data_folder
-from quell.bench.problems import BenchError, gandk
+from quell.bench.problems import BenchError, gandk, summarised
 
 needs_data = pytest.mark.skipif(
     data_folder.folder() is None,
@@ -99,7 +99,7 @@ def test_simulated_data_build_and_evaluate(simulated):
         assert 0 < far_sd <= 1000
     with pytest.raises(BenchError, match="in the box"):
         model.simulator([0.0, 1.0, 2.0, 0.5], np.random.default_rng(1))
-    alone = gandk.synthetic_likelihood("gandk", simulated, 100)
+    alone = gandk.likelihood(simulated, 100).value
     assert alone(MIDDLE, np.random.default_rng(3)) == value
 
 
@@ -127,8 +127,8 @@ def test_bounds_are_those_of_the_benchmark():
     bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
     for bound, key in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
         np.testing.assert_allclose(bound, truth[key], rtol=1e-14)
-    assert truth["noise"]["Nsim"] == gandk.SIMULATIONS
-    assert truth["noise"]["bootstrap_resamples"] == gandk.RESAMPLES
+    assert truth["noise"]["Nsim"] == summarised.SIMULATIONS
+    assert truth["noise"]["bootstrap_resamples"] == summarised.RESAMPLES
 
 
 GOOD = {"a": 2.4, "b": 0.6, "mu": 2.3, "sigma": 0.36, "n_observations": 10_000, "c_fixed": 0.8}

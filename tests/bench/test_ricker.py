@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quell.bench import data as data_folder
-from quell.bench.problems import BenchError, ricker
+from quell.bench.problems import BenchError, ricker, summarised
 from quell.likelihoods import bootstrap_sd, jackknife_sd
 
 needs_data = pytest.mark.skipif(
@@ -98,9 +98,9 @@ def test_simulated_data_build_and_evaluate(simulated):
 
 
 def test_any_number_of_simulations(simulated):
-    estimate = ricker.synthetic_likelihood("ricker", simulated, 1000)
+    estimate = ricker.likelihood(simulated, 1000).value
     values = [estimate(MIDDLE, np.random.default_rng(seed)) for seed in range(20)]
-    few = ricker.synthetic_likelihood("ricker", simulated, 100)
+    few = ricker.likelihood(simulated, 100).value
     spread = np.std([few(MIDDLE, np.random.default_rng(seed)) for seed in range(20)])
     assert np.std(values) < 0.6 * spread
 
@@ -126,7 +126,7 @@ def test_observed_summaries():
 @pytest.mark.parametrize("place", range(4))
 def test_reference_values(reference, place):
     point, n = reference[place], 100
-    estimate = ricker.synthetic_likelihood("ricker", ricker.read("ricker"), 100)
+    estimate = ricker.likelihood(ricker.read("ricker"), 100).value
     rng = np.random.default_rng(6)
     values = [estimate(point["theta"], rng) for _ in range(n)]
     for other in (point, point["reimplementation"]):
@@ -171,8 +171,8 @@ def test_bounds_are_those_of_the_benchmark():
     bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
     for bound, key in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
         np.testing.assert_allclose(bound, truth[key], rtol=1e-14)
-    assert truth["noise"]["Nsim"] == ricker.SIMULATIONS
-    assert truth["noise"]["bootstrap_resamples"] == ricker.RESAMPLES
+    assert truth["noise"]["Nsim"] == summarised.SIMULATIONS
+    assert truth["noise"]["bootstrap_resamples"] == summarised.RESAMPLES
 
 
 GOOD = [f"{t},{3 * t}" for t in range(1, 51)]

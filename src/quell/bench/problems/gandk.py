@@ -20,31 +20,25 @@ Since 1 − u² = C/(C + t²), its derivatives need only h = A − B − (C + 1)
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import betaln, psi
 
 from quell.bench.data import read_json
 from quell.bench.parsing import parsing
-from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
+from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
 from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
-from quell.likelihoods.synthetic import synthetic_likelihood as make_likelihood
 
 FILE = {"gandk": "data/price2018/gandk_skewt_mle.json"}
 C_FIXED, DRAWS = 0.8, 10_000
-SIMULATIONS, RESAMPLES, FLOOR = 100, 2000, -10_000.0
 
 NAMES = ("a", "b", "g", "k")
 LOWER, UPPER = np.array([2.5, 0.5, 1.5, 0.3]), np.array([3.5, 1.5, 2.5, 0.7])
-#: The plausible box leaves this share of the box on either side.
-MARGIN = 0.1
 #: Parameters behind simulated data: near the posterior mean of the observed ones.
 GENERATING = {"gandk": (2.99, 1.0, 2.08, 0.5)}
 
@@ -136,24 +130,7 @@ def likelihood(data: Data, simulations: int) -> SyntheticLikelihood:
         # One data set at a time: its arrays stay in the processor's cache.
         return np.array([score(draw(theta, rng), data)[1] for _ in range(n)])
 
-    return make_likelihood(
-        simulate,
-        np.zeros(4),
-        n_simulations=simulations,
-        sd="bootstrap",
-        n_bootstrap=RESAMPLES,
-        floor=FLOOR,
-        vectorised=True,
-    )
-
-
-def synthetic_likelihood(
-    key: str,  # noqa: ARG001 (one data set only)
-    data: Data,
-    simulations: int,
-) -> Callable[[ArrayLike, np.random.Generator], float]:
-    """The likelihood from any number of simulations, without its SD: (θ, rng) -> value."""
-    return likelihood(data, simulations).value
+    return summary_likelihood(simulate, np.zeros(4), simulations)
 
 
 def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
@@ -164,10 +141,4 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     >>> -40 < value < -15, 0.05 < sd < 1
     (True, True)
     """
-    width = UPPER - LOWER
-    return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (LOWER + MARGIN * width, UPPER - MARGIN * width),
-        simulator=likelihood(data, SIMULATIONS),
-    )
+    return summarised_model(NAMES, LOWER, UPPER, likelihood(data, SIMULATIONS))

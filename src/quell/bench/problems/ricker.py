@@ -12,27 +12,21 @@ ones (a cubic regression), a quadratic autoregression of z^0.3, the mean, the nu
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from quell.bench.parsing import parsing
-from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
+from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
 from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
-from quell.likelihoods.synthetic import synthetic_likelihood as make_likelihood
 
 FILE = {"ricker": "data/wood2010/ricker_observations.csv"}
 STEPS, LAGS, POWER = 50, 6, 0.3
-SIMULATIONS, RESAMPLES, FLOOR = 100, 2000, -10_000.0
 
 NAMES = ("log_r", "phi", "sigma_e")
 LOWER, UPPER = np.array([3.0, 4.0, 0.0]), np.array([5.0, 20.0, 0.8])
-#: The plausible box leaves this share of the box on either side.
-MARGIN = 0.1
 #: Parameters behind simulated data: those stated for the observed ones.
 GENERATING = {"ricker": (3.8, 10.0, 0.3)}
 
@@ -130,25 +124,7 @@ def _autoregression(x: FloatArray) -> FloatArray:
 
 def likelihood(data: Data, simulations: int) -> SyntheticLikelihood:
     """The noisy log-likelihood from so many simulations per evaluation."""
-    return make_likelihood(
-        simulate,
-        data.counts,
-        summary=Summaries(data.counts),
-        n_simulations=simulations,
-        sd="bootstrap",
-        n_bootstrap=RESAMPLES,
-        floor=FLOOR,
-        vectorised=True,
-    )
-
-
-def synthetic_likelihood(
-    key: str,  # noqa: ARG001 (one data set only)
-    data: Data,
-    simulations: int,
-) -> Callable[[ArrayLike, np.random.Generator], float]:
-    """The likelihood from any number of simulations, without its SD: (θ, rng) -> value."""
-    return likelihood(data, simulations).value
+    return summary_likelihood(simulate, data.counts, simulations, Summaries(data.counts))
 
 
 def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
@@ -159,10 +135,4 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     >>> -40 < value < -10, 0.5 < sd < 3
     (True, True)
     """
-    width = UPPER - LOWER
-    return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (LOWER + MARGIN * width, UPPER - MARGIN * width),
-        simulator=likelihood(data, SIMULATIONS),
-    )
+    return summarised_model(NAMES, LOWER, UPPER, likelihood(data, SIMULATIONS))
