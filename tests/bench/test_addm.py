@@ -1,5 +1,4 @@
 import itertools
-import json
 import os
 import shutil
 from dataclasses import replace
@@ -7,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from estimator_checks import check_estimators
 from scipy.special import ndtr
-from scipy.stats import binomtest, ks_2samp, norm
+from scipy.stats import binomtest, norm
 
 from quell.bench.problems import addm
 from quell.bench.problems.addm_trials import FILE, SUBJECTS, drift
@@ -19,10 +19,6 @@ DATA = os.environ.get("QUELL_DATA")
 needs_data = pytest.mark.skipif(
     not DATA, reason="QUELL_DATA is not set, so there are no data and no reference values"
 )
-
-
-def stored(file, key):
-    return json.loads((Path(DATA) / file).read_text(encoding="utf-8"))[key]
 
 
 def chosen_trials(data, which):
@@ -57,40 +53,6 @@ def plain_likelihood(theta, data):
         hit = hit if np.isfinite(hit) else 0.0
         total += np.log((1 - lapse) * hit + lapse / (2 * data.bins))
     return total
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_exact_likelihood_at_the_reference_points(key):
-    points = stored("reference_loglik.json", key)["points"]
-    values = addm.build(key, addm.read(key)).exact([point["theta"] for point in points])
-    np.testing.assert_allclose(values, [point["loglik"] for point in points], rtol=0, atol=1e-6)
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_estimates_agree_with_the_reference(key):
-    (reference,) = stored("reference_loglik.json", key)["ibs"]
-    model, rng = addm.build(key, addm.read(key)), np.random.default_rng(21)
-    for estimator, n in ((model.simulator, 6), (model.fast, 30)):
-        values, sds = np.transpose([estimator(reference["theta"], rng) for _ in range(n)])
-        sd = reference["reported_sd_mean"]
-        assert sds.mean() == pytest.approx(sd, rel=0.01)
-        assert abs(values.mean() - reference["exact_loglik"]) < 4 * sd / np.sqrt(n)
-        error = sd * np.sqrt(1 / n + 1 / reference["n"])
-        assert abs(values.mean() - reference["mean"]) < 4 * error
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_names_and_box_are_the_stored_ones(key):
-    truth, model = stored("truth.json", key), addm.build(key, addm.read(key))
-    assert list(model.names) == truth["param_names"]
-    np.testing.assert_allclose(model.lower, truth["LB"])
-    np.testing.assert_allclose(model.upper, truth["UB"])
-    np.testing.assert_allclose(model.plausible_lower, truth["PLB"])
-    np.testing.assert_allclose(model.plausible_upper, truth["PUB"])
-    assert model.emulated_sd == truth["noise"]["sigma_at_MAP_in_paper"]
 
 
 @needs_data
@@ -170,18 +132,8 @@ def test_walks_backwards_and_forwards_hit_alike(small, theta):
 
 def test_estimates_are_unbiased_and_know_their_noise(small):
     # The grid of the exact likelihood is nearly the simulator's law for so few trials.
-    model, theta = addm.build("addm_s2", small), addm.GENERATING["addm_s2"]
-    rng, exact = np.random.default_rng(5), float(model.exact(theta))
-    draws = {
-        name: np.transpose([estimator(theta, rng) for _ in range(n)])
-        for name, estimator, n in (("simulator", model.simulator, 400), ("fast", model.fast, 400))
-    }
-    for values, sds in draws.values():
-        z = (values - exact) / sds
-        assert abs(z.mean()) < 4 / np.sqrt(len(z))
-        assert 0.9 < z.std() < 1.1
-    for simulated, fast in zip(*draws.values(), strict=True):
-        assert ks_2samp(simulated, fast).pvalue > 0.01
+    model = addm.build("addm_s2", small)
+    check_estimators(model, addm.GENERATING["addm_s2"], np.random.default_rng(5))
 
 
 @pytest.mark.parametrize("key", KEYS)

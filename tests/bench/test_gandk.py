@@ -8,7 +8,7 @@ from scipy.integrate import quad
 from scipy.special import psi
 
 from quell.bench import data as data_folder
-from quell.bench.problems import BenchError, gandk, summarised
+from quell.bench.problems import BenchError, gandk
 
 needs_data = pytest.mark.skipif(
     data_folder.folder() is None,
@@ -117,18 +117,6 @@ def test_reference_values(place):
         assert sds.mean() == pytest.approx(other["reported_sd_mean"], rel=0.25)
     if place == 0:
         assert sds.mean() == pytest.approx(values.std(ddof=1), rel=0.15)
-
-
-@needs_data
-def test_bounds_are_those_of_the_benchmark():
-    model = gandk.build("gandk", gandk.read("gandk"))
-    truth = data_folder.read_json("truth.json")["gandk"]
-    assert model.names == tuple(truth["param_names"])
-    bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
-    for bound, key in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
-        np.testing.assert_allclose(bound, truth[key], rtol=1e-14)
-    assert truth["noise"]["Nsim"] == summarised.SIMULATIONS
-    assert truth["noise"]["bootstrap_resamples"] == summarised.RESAMPLES
 
 
 GOOD = {"a": 2.4, "b": 0.6, "mu": 2.3, "sigma": 0.36, "n_observations": 10_000, "c_fixed": 0.8}

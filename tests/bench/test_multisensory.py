@@ -3,17 +3,13 @@ import itertools
 import numpy as np
 import pytest
 import scipy.io
+from estimator_checks import check_estimators
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp, norm
+from scipy.stats import norm
 
-from quell.bench import data as data_folder
 from quell.bench.problems import BenchError, multisensory
 
-needs_data = pytest.mark.skipif(
-    data_folder.folder() is None,
-    reason="QUELL_DATA is not set, so there are no reference values to compare with",
-)
 KEYS = ("multisensory_s1", "multisensory_s2")
 MIDDLE = np.array(multisensory.GENERATING["multisensory_s2"])
 
@@ -36,11 +32,6 @@ def small_data(simulated):
 @pytest.fixture(scope="module")
 def small(small_data):
     return multisensory.build("multisensory_s2", small_data)
-
-
-@pytest.fixture(scope="module")
-def real():
-    return {key: multisensory.build(key, multisensory.read(key)) for key in KEYS}
 
 
 def trial_by_trial(theta, data):
@@ -94,27 +85,8 @@ def test_simulated_responses_have_the_exact_probabilities():
     assert set(np.unique(responses)) == {1, 2}
 
 
-@pytest.fixture(scope="module")
-def draws(small):
-    """400 values and SDs (400, 2) of either noisy path, at one point."""
-    rng = np.random.default_rng(4)
-    return {
-        path: np.array([getattr(small, path)(MIDDLE, rng) for _ in range(400)])
-        for path in ("simulator", "fast")
-    }
-
-
-@pytest.mark.parametrize("path", ["simulator", "fast"])
-def test_noisy_values_are_unbiased_with_calibrated_sds(small, draws, path):
-    value, sd = draws[path].T
-    z = (value - small.exact(MIDDLE)) / sd
-    assert abs(z.mean()) < 4 / np.sqrt(len(z))
-    assert 0.9 < z.std(ddof=1) < 1.1
-
-
-def test_simulator_and_shortcut_have_the_same_law(draws):
-    for simulated, shortcut in zip(draws["simulator"].T, draws["fast"].T, strict=True):
-        assert ks_2samp(simulated, shortcut).pvalue > 0.01
+def test_estimates_are_unbiased_and_know_their_noise(small):
+    check_estimators(small, MIDDLE, np.random.default_rng(4))
 
 
 def test_simulator_works_on_the_worst_corners(small):
@@ -140,39 +112,6 @@ def test_simulated_data_have_the_size_of_the_real_ones(simulated, key):
         assert 1 < sd < 2
     with pytest.raises(ValueError, match="read-only"):
         data.s_vis[0] = 0
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_reference_values(real, key):
-    points = data_folder.read_json("reference_loglik.json")[key]["points"]
-    values = real[key].exact([point["theta"] for point in points])
-    np.testing.assert_allclose(values, [p["loglik"] for p in points], rtol=0, atol=1e-6)
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_noisy_values_agree_with_those_of_the_original(real, key):
-    for entry in data_folder.read_json("reference_loglik.json")[key]["ibs"]:
-        rng, n = np.random.default_rng(7), 20
-        for path in (real[key].simulator, real[key].fast):
-            value, sd = np.mean([path(entry["theta"], rng) for _ in range(n)], axis=0)
-            reported = entry["reported_sd_mean"]
-            assert sd == pytest.approx(reported, rel=0.02)
-            assert abs(value - entry["exact_loglik"]) < 4 * reported / np.sqrt(n)
-            assert abs(value - entry["mean"]) < 4 * reported * np.sqrt(1 / n + 1 / entry["n"])
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_bounds_are_those_of_the_benchmark(real, key):
-    truth, model = data_folder.read_json("truth.json")[key], real[key]
-    assert model.names == tuple(truth["param_names"])
-    bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
-    for bound, name in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
-        np.testing.assert_array_equal(bound, truth[name])
-    assert truth["noise"]["Nreps"] == multisensory.REPEATS
-    assert model.emulated_sd == truth["noise"]["sigma_at_MAP_in_paper"]
 
 
 def cells(*items):

@@ -63,11 +63,6 @@ def small(simulated):
     }
 
 
-@pytest.fixture(scope="module")
-def real():
-    return {key: neuronal.build(key, neuronal.read(key)) for key in KEYS}
-
-
 def trial_by_trial(key, theta, data):
     """The definition, with loops over trials, gratings and frames."""
     ds, log_sigma, c, n_e, n_l = FIXED[key]
@@ -177,25 +172,6 @@ def test_simulated_counts_have_the_variance_of_the_model(simulated):
         )
         assert abs(z.mean()) < 4 / np.sqrt(len(z))
         assert z.var() == pytest.approx(1, abs=0.2)
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_reference_values(real, key):
-    points = data_folder.read_json("reference_loglik.json")[key]["points"]
-    values = real[key].exact([point["theta"] for point in points])
-    np.testing.assert_allclose(values, [p["loglik"] for p in points], rtol=0, atol=1e-6)
-
-
-@needs_data
-@pytest.mark.parametrize("key", KEYS)
-def test_bounds_are_those_of_the_benchmark(real, key):
-    truth, model = data_folder.read_json("truth.json")[key], real[key]
-    assert model.names == tuple(truth["param_names"])
-    bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
-    for bound, name in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
-        np.testing.assert_array_equal(bound, truth[name])
-    assert model.emulated_sd == truth["noise"]["sigma"]
 
 
 @needs_data

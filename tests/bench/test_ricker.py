@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quell.bench import data as data_folder
-from quell.bench.problems import BenchError, ricker, summarised
+from quell.bench.problems import BenchError, ricker
 from quell.likelihoods import bootstrap_sd, jackknife_sd
 
 needs_data = pytest.mark.skipif(
@@ -159,20 +159,6 @@ def test_sds_near_the_mode(reference):
     for mean, count in reported:
         error = np.std(bootstraps) * np.sqrt(1 / count + every / n)
         assert abs(np.mean(bootstraps) - mean) < 4 * error
-
-
-@needs_data
-def test_bounds_are_those_of_the_benchmark():
-    model, truth = (
-        ricker.build("ricker", ricker.read("ricker")),
-        data_folder.read_json("truth.json")["ricker"],
-    )
-    assert model.names == tuple(truth["param_names"])
-    bounds = (model.lower, model.upper, model.plausible_lower, model.plausible_upper)
-    for bound, key in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
-        np.testing.assert_allclose(bound, truth[key], rtol=1e-14)
-    assert truth["noise"]["Nsim"] == summarised.SIMULATIONS
-    assert truth["noise"]["bootstrap_resamples"] == summarised.RESAMPLES
 
 
 GOOD = [f"{t},{3 * t}" for t in range(1, 51)]

@@ -2,17 +2,12 @@ import itertools
 
 import numpy as np
 import pytest
+from estimator_checks import check_estimators
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import ks_2samp
 
-from quell.bench import data as data_folder
 from quell.bench.problems import BenchError, rodent
 
-needs_data = pytest.mark.skipif(
-    data_folder.folder() is None,
-    reason="QUELL_DATA is not set, so there are no reference values to compare with",
-)
 MIDDLE = np.array(rodent.GENERATING["rodent"])
 
 
@@ -27,11 +22,6 @@ def small(simulated):
     first = slice(0, 40)
     data = rodent.Data(simulated.s1[first], simulated.s2[first], simulated.y[first])
     return rodent.build("rodent", data)
-
-
-@pytest.fixture(scope="module")
-def real():
-    return rodent.build("rodent", rodent.read("rodent"))
 
 
 def regressors_by_loops(s1, s2):
@@ -95,27 +85,8 @@ def test_wrong_points_are_refused(small):
             noisy(np.zeros((2, 9)), rng)
 
 
-@pytest.fixture(scope="module")
-def draws(small):
-    """400 values and SDs (400, 2) of either noisy path, at one point."""
-    rng = np.random.default_rng(3)
-    return {
-        path: np.array([getattr(small, path)(MIDDLE, rng) for _ in range(400)])
-        for path in ("simulator", "fast")
-    }
-
-
-@pytest.mark.parametrize("path", ["simulator", "fast"])
-def test_noisy_values_are_unbiased_with_calibrated_sds(small, draws, path):
-    value, sd = draws[path].T
-    z = (value - small.exact(MIDDLE)) / sd
-    assert abs(z.mean()) < 4 / np.sqrt(len(z))
-    assert 0.9 < z.std(ddof=1) < 1.1
-
-
-def test_simulator_and_shortcut_have_the_same_law(draws):
-    for simulated, shortcut in zip(draws["simulator"].T, draws["fast"].T, strict=True):
-        assert ks_2samp(simulated, shortcut).pvalue > 0.01
+def test_estimates_are_unbiased_and_know_their_noise(small):
+    check_estimators(small, MIDDLE, np.random.default_rng(3))
 
 
 def test_simulated_data_have_the_size_of_the_real_ones(simulated):
@@ -130,36 +101,6 @@ def test_simulated_data_have_the_size_of_the_real_ones(simulated):
         assert 2.5 < sd < 4
     with pytest.raises(ValueError, match="read-only"):
         simulated.s1[0] = 0
-
-
-@needs_data
-def test_reference_values(real):
-    points = data_folder.read_json("reference_loglik.json")["rodent"]["points"]
-    values = real.exact([point["theta"] for point in points])
-    np.testing.assert_allclose(values, [p["loglik"] for p in points], rtol=0, atol=1e-6)
-
-
-@needs_data
-def test_noisy_values_agree_with_those_of_the_original(real):
-    for entry in data_folder.read_json("reference_loglik.json")["rodent"]["ibs"]:
-        rng, n = np.random.default_rng(5), 10
-        for path in (real.simulator, real.fast):
-            value, sd = np.mean([path(entry["theta"], rng) for _ in range(n)], axis=0)
-            reported = entry["reported_sd_mean"]
-            assert sd == pytest.approx(reported, rel=0.01)
-            assert abs(value - entry["exact_loglik"]) < 4 * reported / np.sqrt(n)
-            assert abs(value - entry["mean"]) < 4 * reported * np.sqrt(1 / n + 1 / entry["n"])
-
-
-@needs_data
-def test_bounds_are_those_of_the_benchmark(real):
-    truth = data_folder.read_json("truth.json")["rodent"]
-    assert real.names == tuple(truth["param_names"])
-    bounds = (real.lower, real.upper, real.plausible_lower, real.plausible_upper)
-    for bound, key in zip(bounds, ("LB", "UB", "PLB", "PUB"), strict=True):
-        np.testing.assert_array_equal(bound, truth[key])
-    assert truth["noise"]["Nreps"] == rodent.REPEATS
-    assert real.emulated_sd == truth["noise"]["sigma_at_MAP_in_paper"]
 
 
 @pytest.mark.parametrize(
