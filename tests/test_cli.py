@@ -34,6 +34,12 @@ def test_version(capsys):
     assert capsys.readouterr().out == f"quell {quell.__version__}\n"
 
 
+def test_the_package_can_be_run_as_the_command():
+    command = [sys.executable, "-m", "quell", "--version"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == f"quell {quell.__version__}\n"
+
+
 def test_list_says_which_data_are_in_use(capsys, monkeypatch):
     monkeypatch.delenv("QUELL_DATA", raising=False)
     assert call("bench", "list") == 0
