@@ -64,7 +64,7 @@ def test_frozen_and_equal_by_value():
     assert dataclasses.replace(settings, batch=3).batch == 3
 
 
-@pytest.mark.parametrize("name", ["wiqr", "viqr", "imiqr", "eig", "npro", "pro", "auto"])
+@pytest.mark.parametrize("name", ["wiqr", "viqr", "imiqr", "eig", "npro", "pro"])
 def test_every_documented_acquisition_is_accepted(name):
     assert Settings(acquisition=name).acquisition == name
 

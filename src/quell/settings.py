@@ -29,8 +29,8 @@ _PAPER: dict[str, dict[str, Any]] = {
 class Settings:
     """Settings of a run; the defaults are what was measured best.
 
-    ``acquisition``: how the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro",
-    an object of your own, or "auto" ("wiqr" under noise, "pro" for exact targets).
+    ``acquisition``: how the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro"
+    (for exact targets), or an object of your own.
     ``whitening``: rotate and rescale the space so that the posterior is round.
     ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
     ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.
@@ -56,7 +56,7 @@ class Settings:
     False
     """
 
-    acquisition: str | Acquisition = "auto"
+    acquisition: str | Acquisition = "wiqr"
     whitening: bool = True
     whitening_schedule: Literal["adaptive", "paper"] = "adaptive"
     whitening_undo_test: bool = False
@@ -74,8 +74,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         if isinstance(self.acquisition, str):
-            if self.acquisition != "auto":
-                by_name(self.acquisition)
+            by_name(self.acquisition)
         elif isinstance(self.acquisition, type) or not callable(
             getattr(self.acquisition, "prepare", None)
         ):

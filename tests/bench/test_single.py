@@ -86,6 +86,7 @@ def test_settings_of_algorithms():
     assert settings_for("quell", stop_early=True).stop_early
     assert settings_for("quell", stop_early=True) == settings_for("quell-8", stop_early=True)
     assert settings_for("quell-viqr", stop_early=True).acquisition == "viqr"
+    assert settings_for("quell-pro", stop_early=True).acquisition == "pro"
     assert not settings_for("quell-uniform", stop_early=True).output_scale_prior
     assert bounded_map("quell-viqr") == bounded_map("quell") != bounded_map("viqr")
 

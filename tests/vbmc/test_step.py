@@ -16,7 +16,7 @@ from vbmc_helpers import (
 )
 
 from quell import Evaluations, Settings
-from quell.acquisition import VIQR, WIQR, Prospective, Situation
+from quell.acquisition import VIQR, WIQR, Situation
 from quell.gp import GaussianProcess
 from quell.vbmc import absorb, initial_state, propose
 from quell.vbmc.step import acquisition_of, avoided, believe
@@ -220,16 +220,11 @@ class TestPropose:
 
 
 class TestAcquisition:
-    def test_auto_goes_by_the_noise(self):
-        assert isinstance(acquisition_of(Settings(), True), WIQR)
-        exact = acquisition_of(Settings(), False)
-        assert isinstance(exact, Prospective)
-        assert not exact.noisy
-
     def test_by_name_or_as_given(self):
         mine = Recorder()
-        assert acquisition_of(Settings(acquisition=mine), True) is mine
-        assert isinstance(acquisition_of(Settings(acquisition="viqr"), False), VIQR)
+        assert acquisition_of(Settings(acquisition=mine)) is mine
+        assert isinstance(acquisition_of(Settings()), WIQR)
+        assert isinstance(acquisition_of(Settings(acquisition="viqr")), VIQR)
 
 
 def with_new(problem, state, theta, sds=0.1):

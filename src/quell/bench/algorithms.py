@@ -30,6 +30,7 @@ ALGORITHMS = {
     "quell": "Quell with its default settings",
     "quell-8": "Quell with 8 points under evaluation at any time, which end in random order",
     "quell-viqr": "Quell with VIQR acquisition, otherwise its default settings",
+    "quell-pro": "Quell with prospective uncertainty sampling, which is for exact targets",
     "quell-uniform": "Quell with the paper's uniform prior of the surrogate's output scale",
     "viqr": "the paper's main algorithm (VIQR acquisition)",
     "imiqr": "the paper's, with IMIQR acquisition",
@@ -44,6 +45,7 @@ ALGORITHMS = {
 #: What differs from the default settings.
 _CHANGES: dict[str, dict[str, Any]] = {
     "quell-viqr": {"acquisition": "viqr"},
+    "quell-pro": {"acquisition": "pro"},
     "quell-uniform": {"output_scale_prior": False},
 }
 

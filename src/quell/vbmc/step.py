@@ -90,7 +90,7 @@ def propose(
     for place in avoided(state):
         gp = gp.append_pending(place, _expected_sd(gp))
     situation = Situation(gp, state.mixture, noise)
-    score = acquisition_of(settings, state.noisy).prepare(rng, situation)
+    score = acquisition_of(settings).prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
     allowed = _allowed(problem, state, pending, tried)
     found = maximise(
@@ -163,12 +163,10 @@ def _expected_sd(gp: GaussianProcess) -> float:
     return float(np.sqrt(np.median(gp.data.variance)))
 
 
-def acquisition_of(settings: Settings, noisy: bool) -> Acquisition:
+def acquisition_of(settings: Settings) -> Acquisition:
     """The acquisition function the settings name."""
     if not isinstance(settings.acquisition, str):
         return settings.acquisition
-    if settings.acquisition == "auto":
-        return by_name("wiqr" if noisy else "pro")
     return by_name(settings.acquisition)
 
 
