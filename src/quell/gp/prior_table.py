@@ -13,7 +13,8 @@ from quell.gp.model import Layout
 
 #: Smallest scale considered, relative to the range of the data.
 SMALLEST_SCALE = 1e-6
-#: Scale of the Student-t prior of log σ_f where a size is expected.
+#: Scale of the Student-t prior of log σ_f where a size is expected; not tuned
+#: (docs/experiments/output-scale.md).
 OUTPUT_SCALE_WIDTH = 1.0
 #: A row of the table: where it goes in θ, and the fields of the class it sets.
 _Row = tuple[slice | int, dict[str, ArrayLike]]
