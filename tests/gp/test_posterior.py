@@ -40,6 +40,17 @@ def test_one_sample_alone():
         np.testing.assert_array_equal(one.pooled(x)[0], mean[s])
 
 
+def test_some_samples_keep_their_weights_in_proportion():
+    gp = make_gp(weights=WEIGHTS)
+    x = points(2, 7)
+    some = gp.select(np.array([0, 2]))
+    np.testing.assert_allclose(some.weights, gp.weights[[0, 2]] / gp.weights[[0, 2]].sum())
+    np.testing.assert_array_equal(some.predict(x)[0], gp.predict(x)[0][[0, 2]])
+    more = some.append(x[0], 1.0, 0.5)
+    anew = GaussianProcess.condition(more.data, some.theta, some.weights)
+    np.testing.assert_allclose(more.pooled(x), anew.pooled(x), rtol=1e-9)
+
+
 def test_solving_in_two_halves():
     gp = make_gp()
     columns = points(15, 4).T

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from gp_helpers import make_data, naive_covariance, naive_kernel, naive_mean
 
-from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, refresh, train
+from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, refresh, retrain, train
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.mode import climb, find_mode, maximise, search_modes
+from quell.gp.mode import SCOUTING_DATA, Memory, climb, find_mode, maximise, search_modes
 
 
 def rng(seed=1):
@@ -209,23 +209,47 @@ def test_the_same_maximum_with_and_without_a_root(fits):
     assert plain_value > target(start)[0]
 
 
-def test_repeated_searches_end_no_lower_than_one(fits):
-    data, _ = fits[1]
-    target = target_of(data)
-    start = target.prior.unconstrain(target.prior.start)
-    u, value = maximise(target, start)
-    assert value >= climb(target, start)[1]
-    assert value == pytest.approx(target(u)[0], abs=1e-9)
+def test_a_search_along_the_curvature_ends_no_lower_than_a_plain_one():
+    for seed in range(4):
+        target = target_of(wavy_data(seed, 60))
+        start = target.prior.unconstrain(target.prior.start)
+        u, value = maximise(target, start)
+        assert value == pytest.approx(target(u)[0], abs=1e-9)
+        assert value > climb(target, climb(target, start)[0])[1] - 0.5
 
 
-def test_a_hopeless_search_leaves_the_known_mode(fits, starts):
-    data, _ = fits[1]
+def test_a_search_stays_at_a_mode_that_nothing_overtakes(fits, starts):
+    data, fit = fits[1]
     target = target_of(data)
-    known = maximise(target, target.prior.unconstrain(target.prior.start))
-    best = (known[0], known[1] + 1000.0)  # no search comes within reach of it
+    known = maximise(target, target.prior.unconstrain(fit.mode))
     starts.clear()
-    assert search_modes(rng(), target, best) is best
-    assert len(starts) == 2
+    assert search_modes(rng(), target, known) is known
+    assert len(starts) == 3  # the default, the best of a design, and the known one
+
+
+def test_a_search_leaves_a_mode_that_is_overtaken(fits):
+    data, fit = fits[0]
+    target = target_of(data)
+    u = target.prior.unconstrain(stale(fit, data).mode)
+    found = search_modes(rng(), target, (u, target(u)[0]))
+    assert found[1] > mode_value(data, fit) - 0.3
+
+
+def test_many_data_are_searched_by_a_part_of_them(monkeypatch):
+    data = wavy_data(3, 200)
+    sizes = []
+    original = MarginalLikelihood.value
+
+    def spy(self, theta):
+        sizes.append(self.data.size)
+        return original(self, theta)
+
+    monkeypatch.setattr(MarginalLikelihood, "value", spy)
+    searched = find_mode(rng(4), target_of(data))
+    assert set(sizes) == {SCOUTING_DATA}
+    target = target_of(data)
+    local = maximise(target, target.prior.unconstrain(target.prior.start))
+    assert target(searched)[0] > local[1] - 0.3
 
 
 def test_a_mode_needs_a_previous_fit_or_a_search():
@@ -365,6 +389,43 @@ def test_refresh_repeats_with_the_generator_and_feeds_the_next_fit(fits):
     again = train(rng(6), data, n_samples=4, previous=first)
     assert again.gp.n_samples == 4
     assert mode_value(data, again) > mode_value(data, fit) - 0.3
+
+
+# Retrain
+
+
+def test_retrain_follows_growing_data_at_a_fraction_of_the_price(fits):
+    data, fit = fits[0]
+    more = data.append(wavy_data(77, 5))
+    new = retrain(rng(), fit, more)
+    cold = train(rng(), more)
+    assert new.gp.data is more
+    assert new.gp.n_samples == 8
+    assert new.evaluations < cold.evaluations / 2
+    assert mode_value(more, new) > mode_value(more, cold) - 0.3
+
+
+def test_retrain_from_a_memory_without_a_metric(fits):
+    data, fit = fits[0]
+    turned = Memory(fit.memory.vectors + 0.2, None, fit.step)
+    new = retrain(rng(), turned, data)
+    assert mode_value(data, new) > mode_value(data, fit) - 0.3
+    target = target_of(data)
+    values = [target(target.prior.unconstrain(theta))[0] for theta in new.gp.theta]
+    assert mode_value(data, fit) - 2 * len(fit.mode) < np.mean(values) < mode_value(data, fit) + 0.3
+    metric = laplace_approximation(target, target.prior.unconstrain(new.mode)).root
+    np.testing.assert_allclose(new.root @ new.root.T, metric @ metric.T, rtol=1e-3, atol=1e-6)
+
+
+def test_retrain_starts_a_new_chain_where_the_samples_are_stale(fits):
+    data, fit = fits[0]
+    far = stale(fit, data)
+    lost = replace(far, gp=GaussianProcess.condition(data, np.stack([far.mode] * 8)))
+    new = retrain(rng(), lost, data, search=True)
+    target = target_of(data)
+    values = [target(target.prior.unconstrain(theta))[0] for theta in new.gp.theta]
+    assert min(values) > mode_value(data, fit) - 4 * len(fit.mode)
+    assert len(np.unique(new.gp.theta[:, 0])) > 1
 
 
 # Errors

@@ -233,6 +233,53 @@ class TestFitSurrogate:
         assert not again.gp.layout.unknown_noise
 
 
+class TestFitsWaitForTheirShareOfNewEvaluations:
+    """With few evaluations every iteration moves the samples and finds the mode anew."""
+
+    def kinds(self, trained, monkeypatch, n_before, **changes):
+        """Which of the two fits are made as there are 1 to 30 more than ``n_before``."""
+        state, fit, _ = trained
+        made = []
+        for name in ("refresh", "retrain"):
+            monkeypatch.setattr(
+                f"quell.vbmc.training.{name}",
+                lambda rng, fit, data, name=name, **_: made.append(name) or fit,
+            )
+        monkeypatch.setattr("quell.vbmc.training.sample_count", lambda *_: fit.gp.n_samples)
+        chosen = Settings(**changes)
+        data, _, _ = training_set(state, chosen)
+        for new in range(5, 35, 5):
+            n = n_before + new
+            history = (*make_history(3), replace(make_history(1)[0], n_evaluations=n - 5))
+            table = make_state(unbounded_problem(2), np.zeros((n, 2)), np.zeros(n)).evaluations
+            later = replace(
+                state, fit=fit, memory=fit.memory, full_refit=False, history=history,
+                evaluations=table, trimmed=np.zeros(n, dtype=bool),
+            )  # fmt: skip
+            result = fit_surrogate(np.random.default_rng(0), later, data, chosen, None)
+            np.testing.assert_array_equal(result.gp.theta, fit.gp.theta)
+            if len(made) < new // 5:
+                made.append("none")
+        return made
+
+    def test_few_evaluations(self, trained, monkeypatch):
+        assert set(self.kinds(trained, monkeypatch, 30)) == {"retrain"}
+
+    def test_some(self, trained, monkeypatch):
+        kinds = self.kinds(trained, monkeypatch, 190)
+        assert set(kinds) == {"refresh", "retrain"}
+        assert 2 <= kinds.count("retrain") <= 4  # 5 % of 200 are two iterations
+
+    def test_many(self, trained, monkeypatch):
+        kinds = self.kinds(trained, monkeypatch, 500)
+        assert kinds.count("retrain") in (1, 2)  # 5 % are 25
+        assert kinds.count("none") >= 2  # 2 % are 10
+
+    def test_share_zero_never_waits(self, trained, monkeypatch):
+        kinds = self.kinds(trained, monkeypatch, 500, retrain_share=0.0)
+        assert kinds == ["retrain"] * 6
+
+
 class TestHyperprior:
     def test_the_output_scale_is_expected_to_be_about_the_dimension(self):
         state = fitted_state()

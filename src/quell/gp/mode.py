@@ -6,20 +6,22 @@ import numpy as np
 from scipy.optimize import minimize
 
 from quell.checks import FloatArray
-from quell.gp.hyperposterior import Hyperposterior
+from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
+from quell.gp.marginal import MarginalLikelihood
 
-#: Random vectors scored by a global search, for up to the second number of observations; fewer
-#: of them for more, where each costs more and a mode is known, but not below the third.
-DESIGN_SIZE, DESIGN_DATA, SMALLEST_DESIGN = 200, 100, 50
-#: Iterations after which a search from far away is looked at, and how many nats below a known
-#: mode it may then be to go on.
-SCOUTING, PROMISING = 40, 10.0
+#: Random vectors scored by a global search.
+DESIGN_SIZE = 200
+#: Of more observations than this a global search looks at a random part first.
+SCOUTING_DATA = 150
+#: Iterations after which a search from far away is looked at, and how many nats above a known
+#: mode it then has to be to go on.
+SCOUTING, OVERTAKEN = 40, 1.0
 _MAX_ITERATIONS = 200
 #: A search ends when an iteration gains less than the first, in nats (or of the gain so far),
 #: or no slope is steeper than the second. Samples around a mode need little precision of it.
-_GOOD_ENOUGH, _PRECISE = (1e-4, 1e-2), (1e-6, 1e-3)
+_SMALLEST_STEP_GAIN, _SMALLEST_SLOPE = 1e-4, 1e-2
 #: Repeats of a search, until one gains less than so many nats.
-_MOST_REPEATS, _SMALL_GAIN = 3, 0.01
+_MOST_REPEATS, _SMALL_GAIN = 3, 0.1
 #: Value of the objective where the density is zero.
 WALL = 1e6
 
@@ -52,48 +54,65 @@ def find_mode(
     known = None
     if memory is not None:
         best = memory.vectors[np.argmax([target.score(theta) for theta in memory.vectors])]
-        known = climb(target, target.prior.unconstrain(best), memory.root)
-    if search:
-        return search_modes(rng, target, known)[0]
-    assert known is not None
-    return known[0]
-
-
-def search_modes(rng: np.random.Generator, target: Hyperposterior, known: Mode | None) -> Mode:
-    """The best mode found from a default start and the best of a random design, or ``known``.
-
-    Searches from far away are long, and mostly end where others do, or lower: each first
-    climbs a little, and the best of them goes on if it may yet overtake the known mode.
-    """
-    prior = target.prior
-    size = DESIGN_SIZE
+        known = target.prior.unconstrain(best)
+        if not search:
+            plain = memory.root is None
+            return (maximise(target, known) if plain else climb(target, known, memory.root))[0]
+    part = _part(rng, target)
+    scouts = _scouts(rng, part)
     if known is not None:
-        n = max(DESIGN_DATA, target.marginal.data.size)
-        size = max(SMALLEST_DESIGN, DESIGN_SIZE * DESIGN_DATA // n)
-    design = prior.draw(rng, size)
+        scouts.append(climb(part, known, max_iterations=SCOUTING))
+    return maximise(target, _highest(scouts)[0])[0]
+
+
+def search_modes(rng: np.random.Generator, target: Hyperposterior, known: Mode) -> Mode:
+    """A better mode than the ``known`` one, if a global search finds it.
+
+    Searches from far away are long, and mostly end where others do, or lower: each first climbs
+    a little, on a part of the data if they are many, and goes on only from above the known mode.
+    """
+    part = _part(rng, target)
+    scout = _highest(_scouts(rng, part))
+    if scout[1] < climb(part, known[0], max_iterations=SCOUTING)[1] + OVERTAKEN:
+        return known
+    return _highest([known, climb(target, scout[0])])
+
+
+def _scouts(rng: np.random.Generator, target: Hyperposterior) -> list[Mode]:
+    """Where short climbs end, from a default start and from the best of a random design."""
+    prior = target.prior
+    design = prior.draw(rng, DESIGN_SIZE)
     best = design[np.argmax([target.score(theta) for theta in design])]
-    scouts = [
+    return [
         climb(target, prior.unconstrain(start), max_iterations=SCOUTING)
         for start in (prior.start, best)
     ]
-    scout = max(scouts, key=lambda mode: mode[1])
-    if known is None:
-        return maximise(target, scout[0])
-    if scout[1] < known[1] - PROMISING:
-        return known
-    return max(known, climb(target, scout[0]), key=lambda mode: mode[1])
+
+
+def _part(rng: np.random.Generator, target: Hyperposterior) -> Hyperposterior:
+    """The hyperposterior given at most `SCOUTING_DATA` of the observations; the same prior."""
+    data = target.marginal.data
+    if data.size <= SCOUTING_DATA:
+        return target
+    rows = np.sort(rng.choice(data.size, SCOUTING_DATA, replace=False))
+    return Hyperposterior(MarginalLikelihood(data.subset(rows)), target.prior)
+
+
+def _highest(modes: list[Mode]) -> Mode:
+    return max(modes, key=lambda mode: mode[1])
 
 
 def maximise(target: Hyperposterior, start: FloatArray) -> Mode:
     """A local maximum of the hyperposterior and its value, by L-BFGS from ``start``.
 
-    From far away a search may gain thousands of nats, a tiny part of which, where it ends, is
-    still many; so it begins again there until it gains nothing.
+    The search runs in coordinates in which the curvature at its start is one: the hyperposterior
+    has ridges along which a plain one creeps. It begins again where it ends until it gains
+    little, because a search that comes from far away ends too early.
     """
-    mode = climb(target, start, tolerance=_PRECISE)
+    mode = climb(target, start, laplace_approximation(target, start).root)
     for _ in range(_MOST_REPEATS):
         before = mode[1]
-        mode = climb(target, mode[0], tolerance=_PRECISE)
+        mode = climb(target, mode[0], laplace_approximation(target, mode[0]).root)
         if mode[1] - before < _SMALL_GAIN:
             break
     return mode
@@ -105,7 +124,6 @@ def climb(
     root: FloatArray | None = None,
     *,
     max_iterations: int = _MAX_ITERATIONS,
-    tolerance: tuple[float, float] = _GOOD_ENOUGH,
 ) -> Mode:
     """Where L-BFGS from ``start`` ends, and the log density there.
 
@@ -120,13 +138,16 @@ def climb(
             return WALL, np.zeros_like(z)  # the line search turns back
         return reference - value, -(gradient if root is None else gradient @ root)
 
-    gain, slope = tolerance
     result = minimize(
         loss,
         np.zeros_like(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": max_iterations, "ftol": gain, "gtol": slope},
+        options={
+            "maxiter": max_iterations,
+            "ftol": _SMALLEST_STEP_GAIN,
+            "gtol": _SMALLEST_SLOPE,
+        },
     )
     found = start + (result.x if root is None else root @ result.x)
     return found, reference - float(result.fun)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, lapack
 
 from quell.checks import FloatArray, as_floats, matrix, vector
@@ -124,14 +124,18 @@ class GaussianProcess:
 
     def only(self, s: int) -> "GaussianProcess":
         """The posterior under sample ``s`` alone."""
-        one = slice(s, s + 1)
+        return self.select(slice(s, s + 1))
+
+    def select(self, samples: slice | NDArray[np.intp]) -> "GaussianProcess":
+        """The posterior under some of the samples, their weights in proportion."""
+        weights = self.weights[samples]
         return replace(
             self,
-            theta=self.theta[one],
-            weights=np.ones(1),
-            factors=self.factors[one],
-            alpha=self.alpha[one],
-            jitter=self.jitter[one],
+            theta=self.theta[samples],
+            weights=weights / weights.sum(),
+            factors=self.factors[samples],
+            alpha=self.alpha[samples],
+            jitter=self.jitter[samples],
         )
 
     def lower(self, s: int) -> FloatArray:

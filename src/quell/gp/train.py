@@ -15,15 +15,15 @@ from quell.gp.data import TrainingData
 from quell.gp.hmc import TARGET_ACCEPTANCE, State, first_step, move, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.mode import Memory, climb, find_mode, search_modes
+from quell.gp.mode import Memory, climb, find_mode, maximise, search_modes
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
 
 #: Length of the chain: trajectories before the first draw, and per draw.
 BURN_IN, THIN = 10, 4
-#: Trajectories of each sample when the data have grown a little, and how many SDs above its
-#: expected distance from the mode a sample may lie before it counts as stale.
-PARTICLE_TRAJECTORIES = 1
+#: Trajectories of each sample that has been carried to new coordinates.
+NEW_SPACE_TRAJECTORIES = 3
+#: How many SDs above its expected distance from the mode a sample may lie before it is stale.
 STALE_SDS = 4.0
 #: How far a mode may move, in SDs per direction, before the metric is made anew.
 SAME_METRIC = 0.3
@@ -120,7 +120,7 @@ def refresh(
     For the steps between two calls of :func:`train`. The samples are particles that track the
     hyperposterior locally; they do not find a new mode, so call :func:`train` every few points.
     """
-    target = _target(data, prior, plausible_range, noise_guess, like=fit)
+    target = _target(data, prior, plausible_range, noise_guess, like=fit.memory)
     prior = target.prior
     states = _particles(target, fit.gp.theta)
     states, acceptance = _move_all(rng, target, states, fit.root, fit.step, 1)
@@ -131,52 +131,63 @@ def refresh(
 
 def retrain(
     rng: np.random.Generator,
-    fit: TrainedGP,
+    previous: TrainedGP | Memory,
     data: TrainingData,
     *,
     plausible_range: ArrayLike = 1.0,
     noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
-    trajectories: int = PARTICLE_TRAJECTORIES,
     search: bool = False,
 ) -> TrainedGP:
     """Follow data that have grown a little: a new mode and metric, and the samples moved on.
 
-    Between :func:`refresh` and :func:`train` in cost. The samples of ``fit`` are particles that
-    make a few trajectories each. Should the new mode, which ``search`` looks for everywhere,
-    lie so high above them that they cannot be draws from around it, they are stale and a new
-    chain starts there. The metric is made anew where the mode has moved noticeably.
+    Between :func:`refresh` and :func:`train` in cost. The samples of ``previous`` are particles
+    that make a trajectory each, or a few in coordinates that are new to them (a memory without
+    root). Should the new mode, which ``search`` looks for everywhere, lie so high above them
+    that they cannot be draws from around it, they are stale and a new chain starts there. The
+    metric is made anew where the mode has moved noticeably.
     """
-    target = _target(data, prior, plausible_range, noise_guess, like=fit)
+    memory = previous.memory if isinstance(previous, TrainedGP) else previous
+    target = _target(data, prior, plausible_range, noise_guess, like=memory)
     prior = target.prior
-    states = _particles(target, fit.gp.theta)
-    before = prior.unconstrain(fit.mode)
+    states = _particles(target, memory.vectors[1:])
+    before = prior.unconstrain(memory.vectors[0])
     highest = max([State(before, *target(before)), *states], key=lambda state: state.value)
-    known = climb(target, highest.u, fit.root)
+    if memory.root is None:
+        known = maximise(target, highest.u)
+    else:
+        known = climb(target, highest.u, memory.root)
     mode = search_modes(rng, target, known)[0] if search else known[0]
-    moved = np.linalg.solve(fit.root, mode - before)
-    root = fit.root
-    if moved @ moved > SAME_METRIC**2 * len(mode):
-        root = laplace_approximation(target, mode).root
+    root = _metric(target, mode, before, memory.root)
     top = State(mode, *target(mode))
     # Under a normal posterior the gap to the mode is ½ χ² with as many degrees as θ has entries.
     size = len(mode)
     gap = top.value - float(np.median([state.value for state in states]))
-    weights = None
     if gap > size / 2 + STALE_SDS * np.sqrt(size / 2):
         chain = sample_chain(
             rng, target, top, root,
-            n_draws=len(states), burn_in=BURN_IN, thin=THIN, step=fit.step,
+            n_draws=len(states), burn_in=BURN_IN, thin=THIN, step=memory.step,
         )  # fmt: skip
         draws, step, acceptance = chain.draws, chain.step, chain.acceptance
     else:
-        states, acceptance = _move_all(rng, target, states, root, fit.step, trajectories)
+        trajectories = NEW_SPACE_TRAJECTORIES if memory.root is None else 1
+        states, acceptance = _move_all(rng, target, states, root, memory.step, trajectories)
         draws = np.stack([state.u for state in states])
         # One step of stochastic approximation, as in the burn-in of a chain.
-        step = fit.step * float(np.exp(0.5 * (acceptance - TARGET_ACCEPTANCE)))
-        weights = fit.gp.weights
-    gp = GaussianProcess.condition(data, prior.constrain(draws), weights)
+        step = memory.step * float(np.exp(0.5 * (acceptance - TARGET_ACCEPTANCE)))
+    gp = GaussianProcess.condition(data, prior.constrain(draws))
     return TrainedGP(gp, prior.constrain(mode), root, step, acceptance, target.evaluations)
+
+
+def _metric(
+    target: Hyperposterior, mode: FloatArray, before: FloatArray, root: FloatArray | None
+) -> FloatArray:
+    """The old ``root`` where the mode has hardly moved from ``before``, else that at the mode."""
+    if root is not None:
+        moved = np.linalg.solve(root, mode - before)
+        if moved @ moved <= SAME_METRIC**2 * len(mode):
+            return root
+    return laplace_approximation(target, mode).root
 
 
 def _particles(target: Hyperposterior, theta: FloatArray) -> list[State]:
@@ -204,14 +215,14 @@ def _target(
     plausible_range: ArrayLike,
     noise_guess: float | None,
     *,
-    like: TrainedGP | None = None,
+    like: Memory | None = None,
 ) -> Hyperposterior:
     """The hyperposterior of the data; refused if it has other entries than that of ``like``."""
     if prior is None:
         prior = HyperparameterPrior.for_data(
             data, plausible_range=plausible_range, noise_guess=noise_guess
         )
-    if like is not None and like.gp.layout != prior.layout:
+    if like is not None and like.vectors.shape[1] != prior.layout.size:
         raise ValueError(
             "data have unknown noise where the fit's had none, or the reverse: call train instead"
         )

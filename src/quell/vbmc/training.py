@@ -27,6 +27,9 @@ MOST_SAMPLES = 8
 SAMPLES_TIMES_ROOT_N = 80.0
 #: Iterations between global searches for another mode of the hyperparameters.
 SEARCH_INTERVAL = 6
+#: At the end of an iteration the hyperparameter samples move on, and their mode is found anew,
+#: once there are so many times ``Settings.retrain_share`` more evaluations.
+MOVE_SHARES, MODE_SHARES = 2, 5
 
 
 def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.ndarray, FloatArray]:
@@ -114,8 +117,9 @@ def fit_surrogate(
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
     Full search after a change of the training set or the space, and now and then while
-    unreliable; otherwise the samples of the last fit move on, to a new mode and metric every
-    other time once the solution is reliable. Of very many points some are learnt from.
+    unreliable. Otherwise the samples of the last fit move on, with a new mode and metric at
+    times; a few more among many observations are only conditioned on. Of very many points some
+    are learnt from.
     """
     rows = learning_rows(data.x)
     if rows is not None:
@@ -124,27 +128,47 @@ def fit_surrogate(
     prior = hyperprior(state, data, settings, noise_guess)
     n_samples = sample_count(state, settings)
     search = state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
-    fit = state.fit
+    memory = state.memory if state.fit is None else state.fit.memory
     if (
-        fit is None
+        memory is None
         or state.full_refit
         or n_samples == 0
-        or n_samples > fit.gp.n_samples
-        or fit.gp.layout != prior.layout  # noise of unknown size came or went
+        or n_samples > len(memory.vectors) - 1
+        or memory.vectors.shape[1] != prior.layout.size  # noise of unknown size came or went
     ):
         return train(
-            rng, data, n_samples=n_samples, previous=state.memory,
+            rng, data, n_samples=n_samples, previous=memory,
             search=search or state.full_refit, prior=prior,
         )  # fmt: skip
+    if state.fit is None:  # a new space
+        return retrain(rng, memory, data, prior=prior)
+    fit = state.fit
     if n_samples < fit.gp.n_samples:
-        gp = fit.gp
-        keep = np.sort(rng.choice(gp.n_samples, n_samples, replace=False))
-        fit = replace(
-            fit, gp=replace(gp, theta=gp.theta[keep], weights=np.full(n_samples, 1 / n_samples))
-        )
-    if state.reliability < 1 and len(state.history) % 2:
+        keep = np.sort(rng.choice(fit.gp.n_samples, n_samples, replace=False))
+        fit = replace(fit, gp=fit.gp.select(keep))
+    if search or _has_grown(state, MODE_SHARES * settings.retrain_share):
+        return retrain(rng, fit, data, prior=prior, search=search)
+    if _has_grown(state, MOVE_SHARES * settings.retrain_share):
         return refresh(rng, fit, data, prior=prior)
-    return retrain(rng, fit, data, prior=prior, search=search)
+    return replace(fit, gp=_conditioned(fit.gp, data))
+
+
+def _has_grown(state: State, share: float) -> bool:
+    """Whether the number of evaluations has passed a rung of a ladder since the last iteration.
+
+    The rungs are this ``share`` apart; with 0 they are everywhere.
+    """
+    if share == 0 or not state.history:
+        return True
+    before, now = state.history[-1].n_evaluations, len(state.evaluations)
+    return int(np.log(now) / np.log1p(share)) > int(np.log(before) / np.log1p(share))
+
+
+def _conditioned(gp: GaussianProcess, data: TrainingData) -> GaussianProcess:
+    """The surrogate on other data, hyperparameters unchanged; cheap for one more observation."""
+    if data.size == gp.data.size + 1 and np.array_equal(data.x[:-1], gp.data.x):
+        return gp.append(data.x[-1], data.y[-1], float(np.sqrt(data.variance[-1])))
+    return GaussianProcess.condition(data, gp.theta, gp.weights)
 
 
 def refit_is_due(state: State, settings: Settings) -> bool:
@@ -174,8 +198,4 @@ def quick_fit(
         if sample_count(state, settings) == 0:
             return train(rng, data, n_samples=0, previous=state.memory, prior=prior)
         return refresh(rng, state.fit, data, prior=prior)
-    if data.size == gp.data.size + 1 and np.array_equal(data.x[:-1], gp.data.x):
-        gp = gp.append(data.x[-1], data.y[-1], float(np.sqrt(data.variance[-1])))
-    else:
-        gp = GaussianProcess.condition(data, gp.theta, gp.weights)
-    return replace(state.fit, gp=gp)
+    return replace(state.fit, gp=_conditioned(gp, data))
