@@ -13,7 +13,9 @@ they fill the space, and none is spent on the near-repetitions of a Markov chain
 Under noise a point is sorted into core or shell by the average over its neighbours, and never
 chosen for its own value: picking high values would pick high noise.
 
-Hyperparameters are learnt from at most `LEARNING_POINTS` of them, spread in the same way.
+Hyperparameters are learnt from at most `LEARNING_POINTS` of them: half spread in the same way, half
+taken at even steps from all. Among points that keep apart, nothing would rule out that the surrogate
+varies within their distance.
 """
 
 import numpy as np
@@ -70,8 +72,8 @@ def learning_rows(x: FloatArray) -> Rows | None:
     if len(x) < MOST_POINTS:
         return None
     z = x / np.maximum(x.std(axis=0), 1e-12)
-    first = np.array([int(np.argmin(((z - np.median(z, axis=0)) ** 2).sum(axis=1)))])
-    return np.sort(spread(z, first, np.arange(len(x)), LEARNING_POINTS - 1))
+    even = np.linspace(0, len(x) - 1, LEARNING_POINTS // 2).astype(np.intp)
+    return np.sort(spread(z, even, np.arange(len(x)), LEARNING_POINTS - len(even)))
 
 
 def spread(z: FloatArray, kept: Rows, pool: Rows, count: int) -> Rows:
