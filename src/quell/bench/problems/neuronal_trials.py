@@ -75,7 +75,7 @@ CELLS = {
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class Trials:
     """n trials of one experiment, with stimuli of J gratings; NaN where the screen is blank.
 
@@ -96,9 +96,6 @@ class Trials:
     def __post_init__(self) -> None:
         for array in vars(self).values():
             array.setflags(write=False)
-
-    def __repr__(self) -> str:
-        return f"Trials({len(self.count)} trials)"
 
     @property
     def drive(self) -> FloatArray:
