@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
-	bench-parallel bench-in-flight bench-real bench-variants
+	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -66,6 +66,12 @@ bench-variants: $(VENV)/.dev  ## the paper's acquisition functions, with and wit
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)
+
+bench-mode: $(VENV)/.dev  ## the search for the mode of the hyperposterior, plain and along its curvature
+	$(BIN)/python benchmarks/bench_mode.py $(ARGS)
+
+bench-evidence: $(VENV)/.dev  ## bias and coverage of the log evidence over the campaigns' runs
+	$(BIN)/python benchmarks/bench_evidence.py $(ARGS)
 
 truth: $(VENV)/.truth  ## ground truth of the ten problems on simulated data (hours; resumable)
 	$(BIN)/python benchmarks/make_truth.py $(ARGS)

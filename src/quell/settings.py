@@ -37,7 +37,8 @@ class Settings:
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
     solution is unstable (only under noise).
-    ``retrain_share``: such a refit waits until the new evaluations are this share of all.
+    ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the end
+    of an iteration the surrogate's hyperparameters wait for a few times that share. 0: never wait.
     ``batch``: evaluations per iteration.
     ``stop_early``: stop when the solution is stable, before the budget is spent.
     ``final_components``: components the returned posterior may grow to in a last polish; 0 for
@@ -48,7 +49,8 @@ class Settings:
     the paper's prior, in which any size down to nothing is as likely.
     ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
     ``max_failed``: share of failed evaluations at which a run gives up.
-    ``evidence``: the log evidence by "importance" sampling of the surrogate, or the "elbo".
+    ``evidence``: the log evidence as the surrogate expects it, by "importance" sampling, or the
+    "elbo".
 
     >>> Settings(acquisition="eig").acquisition
     'eig'
