@@ -37,8 +37,8 @@ class Settings:
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
     solution is unstable (only under noise).
-    ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the end
-    of an iteration the surrogate's hyperparameters wait for a few times that share. 0: never wait.
+    ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the
+    end of an iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait.
     ``batch``: evaluations per iteration.
     ``stop_early``: stop when the solution is stable, before the budget is spent.
     ``final_components``: components the returned posterior may grow to in a last polish; 0 for

@@ -14,8 +14,8 @@ Under noise a point is sorted into core or shell by the average over its neighbo
 chosen for its own value: picking high values would pick high noise.
 
 Hyperparameters are learnt from at most `LEARNING_POINTS` of them: half spread in the same way, half
-taken at even steps from all. Among points that keep apart, nothing would rule out that the surrogate
-varies within their distance.
+taken at even steps from all. Among points that keep apart, nothing would rule out that the
+surrogate varies within their distance.
 """
 
 import numpy as np
