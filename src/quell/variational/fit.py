@@ -56,7 +56,6 @@ def fit_mixture(
     base_sizes: tuple[int, ...] = BASE_SIZES,
     scoring_size: int = SCORING_SIZE,
     max_iterations: int = MAX_ITERATIONS,
-    tolerance: float = TOLERANCE,
 ) -> VariationalFit:
     """Fit a mixture to the surrogate by maximising the ELBO, or ELCBO_β.
 
@@ -94,7 +93,7 @@ def fit_mixture(
     for mixture in chosen:
         for base in bases:
             objective = Objective(quadrature, penalty, base, beta, weights, single=True)
-            mixture = climb(objective, mixture, max_iterations, tolerance)
+            mixture = climb(objective, mixture, max_iterations)
         fitted.append((mixture, evaluate_elbo(quadrature, mixture, scoring, single=True)))
     if near:
         # The optimiser may only have fitted the base sample or the penalties.
@@ -106,13 +105,8 @@ def fit_mixture(
     return VariationalFit(mixture.normalised(), elbo, n_pruned)
 
 
-def climb(
-    objective: Objective, start: Mixture, max_iterations: int = MAX_ITERATIONS,
-    tolerance: float = TOLERANCE,
-) -> Mixture:  # fmt: skip
+def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERATIONS) -> Mixture:
     """A local minimum of the objective, by L-BFGS from ``start``.
-
-    It ends when one iteration gains less than ``tolerance``, in nats.
 
     Means move in units of their component's SD divided by √w_k: there the curvature of the
     objective is of order one in all coordinates.
@@ -140,7 +134,7 @@ def climb(
         np.zeros_like(origin),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": max_iterations, "ftol": tolerance, "gtol": 1e-4, "maxcor": 20},
+        options={"maxiter": max_iterations, "ftol": TOLERANCE, "gtol": 1e-4, "maxcor": 20},
     )
     if not result.fun < 0:
         return start

@@ -24,7 +24,7 @@ from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, white
 #: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
 #: so that one climb on one base sample is enough.
 N_STARTS, N_STARTS_FULL = 5, 40
-WARM_ITERATIONS, WARM_TOLERANCE = 30, 1e-3
+WARM_ITERATIONS = 30
 #: A surrogate is lost after a whitening if the SD of the ELBO is larger than before by this factor
 #: and this many nats (docs/experiments/ridges.md).
 LOST = (1.5, 0.3)
@@ -142,7 +142,6 @@ def fit_posterior(
         rng, gp, start, n_components=n_components, n_starts=N_STARTS, weights=free, prune=free,
         base_sizes=(per_component(n_components, *WARM_BASE),),
         scoring_size=per_component(n_components, *WARM_SCORING), max_iterations=WARM_ITERATIONS,
-        tolerance=WARM_TOLERANCE,
     )  # fmt: skip
 
 
