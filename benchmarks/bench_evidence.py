@@ -1,6 +1,6 @@
 """Estimates of the log evidence beside each other: their bias, spread, and coverage.
 
-From the runs of ``quell`` that other campaigns have made. Three estimates per run: the ELBO; the
+From the runs of ``quell`` that ``make bench-synthetic`` (or ``make bench-real``) has made. Three estimates per run: the ELBO; the
 evidence of the surrogate's mean, by importance sampling; and what is reported, which adds half of
 the variance that points do not share (``quell.vbmc.evidence``). That part is not in the records,
 but its square is in the reported variance, next to the ELBO's and a small Monte Carlo error.
@@ -17,7 +17,7 @@ from campaign import finished
 from quell.bench.calibration import covered
 from quell.bench.problems import load
 
-FILES = ["benchmarks/results/synthetic.jsonl", "benchmarks/results/real.jsonl"]
+FILES = ["benchmarks/results/synthetic.jsonl"]
 
 
 def estimates(record: dict[str, Any]) -> list[tuple[float, float]]:
