@@ -1,10 +1,10 @@
 """Estimates of the log evidence beside each other: their bias, spread, and coverage.
 
-From runs of ``quell`` that ``make bench-synthetic`` (or ``bench-real``) has made. Three estimates per run: the ELBO; the
-evidence of the surrogate's mean, by importance sampling; and what is reported, which adds half of
-the variance that points do not share (``quell.vbmc.evidence``). That part is not in the records,
-but its square is in the reported variance, next to the ELBO's and a small Monte Carlo error.
-Errors are against the checked truth where a problem has one.
+From runs of ``quell`` that ``make bench-synthetic`` (or ``bench-real``) has made. Three estimates
+per run: the ELBO; the evidence of the surrogate's mean, by importance sampling; and what is
+reported, which adds half of the variance that points do not share (``quell.vbmc.evidence``). That
+part is not in the records, but its square is in the reported variance, next to the ELBO's and a
+small Monte Carlo error. Errors are against the checked truth where a problem has one.
 """
 
 import argparse
