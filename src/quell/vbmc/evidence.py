@@ -13,8 +13,8 @@ convex in f, so its expectation is larger than log Z(f̄), to second order by
     E[log Z(f)] - log Z(f̄) ≈ ½ (E_p[C(x, x)] - E_p E_p[C(x, x')]):
 
 half of the variance at a point that is not common to all points. Under noise that is a few tenths
-of a nat. It is as uncertain as it is large: how much of the error it takes away, and that the SD of
-the log evidence is honest with it, was measured (docs/experiments/evidence.md).
+of a nat. It counts as its own uncertainty: how much of the error it takes away, and how that was
+chosen, is in docs/experiments/evidence.md.
 """
 
 from dataclasses import dataclass
