@@ -91,7 +91,7 @@ VARIANTS = {
     "paper-imiqr": ("imiqr", True, True, 50, "sample"),
     "paper-eig": ("eig", True, True, 50, "sample"),
     "paper-npro": ("npro", True, True, 50, "sample"),
-    "paper-nowv": ("viqr", True, False, 0, "sample"),
+    "paper-nowv": ("viqr", True, False, 1, "sample"),
     "paper-map": ("viqr", True, True, 50, "map"),
     "paper-old": ("pro", False, False, 0, "sample"),
 }

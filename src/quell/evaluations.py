@@ -239,8 +239,13 @@ class Evaluations:
 
     @property
     def n_failed(self) -> int:
-        """Number of evaluations that failed."""
+        """Number of evaluations that failed, given ones too."""
         return int(np.sum(~self.ok))
+
+    @property
+    def n_counted_failed(self) -> int:
+        """Number of evaluations that count against a budget and failed."""
+        return sum(not ok and o != GIVEN for ok, o in zip(self.ok, self.origin, strict=True))
 
     @property
     def n_counted(self) -> int:

@@ -58,7 +58,8 @@ def infer(
         for another. Answers are used in the order they come: with more than one worker that,
         and so the run, is not the same every time.
     workers
-        Points under evaluation at a time; by default as many as the executor has workers.
+        Points under evaluation at a time; by default as many as the executor has workers. Without
+        an executor: how many points a vectorised target is given in one call, 1 by default.
     timeout
         Seconds after which an evaluation has failed. A worker of an executor cannot be
         interrupted: it is not given another point before it is done. Without an executor the

@@ -9,6 +9,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import ndtr
 
 from quell.checks import FloatArray
+from quell.integers import round_to_integers
 from quell.mixture import Mixture, normal_base_sample
 from quell.space import InferenceSpace
 
@@ -42,8 +43,7 @@ class Posterior:
 
     def _rounded(self, theta: FloatArray) -> FloatArray:
         if self.integer is not None and any(self.integer):
-            mask = np.array(self.integer)
-            theta[..., mask] = np.rint(theta[..., mask])
+            return round_to_integers(theta, self.space.bounds, np.array(self.integer))
         return theta
 
     @property

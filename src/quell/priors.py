@@ -34,7 +34,7 @@ from quell.densities import (
     is_discrete,
     is_one_dimensional,
 )
-from quell.space.bounds import BoolArray, Bounds
+from quell.space.bounds import BoolArray, Bounds, refuse
 
 MASS_OUTSIDE = 1e-3  # of a marginal: more of it than this outside the hard bounds is warned about
 KINDS = (
@@ -124,6 +124,27 @@ def make_prior(prior: Any, bounds: Bounds, probe: FloatArray | None = None) -> P
     for caution in _cautions(made):
         warnings.warn(caution, UserWarning, stacklevel=3)
     return made
+
+
+def narrow_box(
+    prior: Prior, eligible: BoolArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray] | None:
+    """Lower, upper and plausible bounds, the hard ones moved in to where the prior ends.
+
+    Only for ``eligible`` coordinates (D,) that are not periodic; None if nothing changes.
+    ``ValueError`` if the plausible box then sticks out.
+    """
+    bounds = prior.bounds
+    low, high = prior.support
+    eligible = eligible & bounds.has_edges
+    low, high = np.where(eligible, low, bounds.lower), np.where(eligible, high, bounds.upper)
+    if np.array_equal(low, bounds.lower) and np.array_equal(high, bounds.upper):
+        return None
+    demand = "must not be {} {{!r}}, beyond which the prior is zero (move it inside)"
+    p_low, p_high = bounds.plausible_lower, bounds.plausible_upper
+    refuse("plausible_lower", p_low, p_low < low, demand.format("below"), bounds.names, low)
+    refuse("plausible_upper", p_high, p_high > high, demand.format("above"), bounds.names, high)
+    return low, high, p_low, p_high
 
 
 def probe_points(bounds: Bounds) -> FloatArray:

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 from quell.checks import FloatArray, as_floats
 from quell.integers import round_to_integers, space_with_integers
 from quell.outcome import Noise, Outcome, check_noise, check_noise_guess
-from quell.priors import Prior, make_prior, probe_points
+from quell.priors import Prior, make_prior, narrow_box, probe_points
 from quell.space import InferenceSpace
 from quell.space.bounds import BoolArray
 from quell.target import Target, accepts_rng
@@ -39,7 +40,9 @@ class Problem:
         sequence with a continuous ``scipy.stats`` distribution per parameter (entries for fixed
         ones are not used and may be None), a joint distribution (``logpdf`` of points (n, D)), or
         a function of θ (D,) that returns the log density. "included": the target returns the log
-        joint already. Densities are used as given, not renormalised to the hard bounds.
+        joint already. Densities are used as given, not renormalised to the hard bounds; where a
+        parameter's own one is zero beyond some value, as that of a scale below 0, its hard bounds
+        end there.
     names
         Names of the parameters; x1 .. xD by default.
     noise
@@ -57,7 +60,8 @@ class Problem:
         allowed. A density given as prior is evaluated at the integers and taken as their mass.
     vectorised
         The target takes points (n, D) and returns n values, or a tuple of n values and n SDs. Its
-        ``rng``, if it has one, is a list of n generators.
+        ``rng``, if it has one, is a list of n generators. A run gives it as many points in one
+        call as `infer` is told by ``workers``.
     noise_guess
         A guess of the noise SD near the mode, where it is "unknown" or some SDs are missing.
 
@@ -123,7 +127,13 @@ class Problem:
             integer=mask,
         )
         probe = self.snap(probe_points(space.bounds))
-        self.__dict__.update(prior=make_prior(prior, space.bounds, probe))
+        made = make_prior(prior, space.bounds, probe)
+        narrow = narrow_box(made, ~mask)
+        if narrow is not None:
+            # In cells of integers nothing has changed, so what is put in has no integers.
+            space, _ = space_with_integers(narrow, None, space.names, bounded, periodic)
+            made = replace(made, bounds=space.bounds)
+        self.__dict__.update(space=space, prior=made)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Problem cannot be changed (make a new one with another {name})")

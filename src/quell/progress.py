@@ -46,7 +46,7 @@ class Update:
         phase = "design" if last is None else "warm-up" if state.warmup else "refinement"
         return cls(
             n_evaluations=state.evaluations.n_counted,
-            n_failed=state.evaluations.n_failed,
+            n_failed=state.evaluations.n_counted_failed,
             budget=budget,
             iteration=len(state.history),
             phase=phase,

@@ -57,7 +57,7 @@ class Result:
             "boosted": self.boosted,
             "training_points": chosen.n_training,
             "evaluations": self.evaluations.n_counted,
-            "failed_evaluations": self.evaluations.n_failed,
+            "failed_evaluations": self.evaluations.n_counted_failed,
             "whitenings": sum(it.action == "whitening" for it in self.iterations),
             "noise_sd": chosen.noise_sd,
             "overhead_cpu_seconds": self.cpu_seconds,
@@ -96,6 +96,10 @@ class Result:
             marginal = self.posterior.marginal(i)
             values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
             lines.append(f"{name:{width}}" + "".join(f"{value:11.4g}" for value in values))
+        whole = [n for n, i in zip(space.names, self.posterior.integer or (), strict=False) if i]
+        if whole:
+            lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
+                          "stands for k - 1/2 to k + 1/2, and draws are rounded"]  # fmt: skip
         lines += [
             "",
             f"overhead {self.cpu_seconds:.1f} CPU s "

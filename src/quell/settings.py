@@ -8,19 +8,22 @@ import numpy as np
 
 from quell.acquisition import Acquisition, by_name
 
+#: More hyperparameter samples than a run ever has.
+NO_CAP = 1000
 #: The ablations of Acerbi (2020), by what they change against its main algorithm.
 _PAPER: dict[str, dict[str, Any]] = {
     "paper-viqr": {"acquisition": "viqr"},
     "paper-imiqr": {"acquisition": "imiqr"},
     "paper-eig": {"acquisition": "eig"},
     "paper-npro": {"acquisition": "npro"},
-    "paper-nowv": {"acquisition": "viqr", "whitening": False, "final_components": 0},
+    "paper-nowv": {"acquisition": "viqr", "whitening": False, "final_components": 1},
     "paper-map": {"acquisition": "viqr", "hyperparameters": "map"},
     "paper-old": {
         "acquisition": "pro",
         "whitening": False,
         "final_components": 0,
         "frequent_retrain": False,
+        "rules_of_2018": True,
     },
 }
 
@@ -36,17 +39,21 @@ class Settings:
     ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
-    solution is unstable (only under noise).
+    solution is unstable; None: under noise only.
     ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the
-    end of an iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait.
+    end of an iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait,
+    and a global search for hyperparameters in every iteration that is not reliable.
     ``batch``: evaluations per iteration.
     ``stop_early``: stop when the solution is stable, before the budget is spent.
-    ``final_components``: components the returned posterior may grow to in a last polish; 0 for
-    no polish.
+    ``final_components``: components the returned posterior may grow to in a last polish; 1 for a
+    polish without growth, 0 for none.
     ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
     paper does.
+    ``max_samples``: hyperparameter samples at most; never more than 8 in warm-up.
     ``output_scale_prior``: expect the log joint to depart from a quadratic by about D; False for
     the paper's prior, in which any size down to nothing is as likely.
+    ``rules_of_2018``: the priors of the surrogate's hyperparameters from the training set, and the
+    end of warm-up by the ELBO alone, as in the algorithm before the paper's.
     ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
     ``max_failed``: share of failed evaluations at which a run gives up.
     ``evidence``: the log evidence as the surrogate expects it, by "importance" sampling, or the
@@ -63,13 +70,15 @@ class Settings:
     whitening_schedule: Literal["adaptive", "paper"] = "adaptive"
     whitening_undo_test: bool = False
     hyperparameters: Literal["sample", "map"] = "sample"
-    frequent_retrain: bool = True
+    frequent_retrain: bool | None = None
     retrain_share: float = 0.01
     batch: int = 5
     stop_early: bool = True
     final_components: int = 50
     min_samples: int = 4
+    max_samples: int = 8
     output_scale_prior: bool = True
+    rules_of_2018: bool = False
     noise_shaping: bool = False
     max_failed: float = 0.8
     evidence: Literal["importance", "elbo"] = "importance"
@@ -94,17 +103,26 @@ class Settings:
             )
         if self.evidence not in ("importance", "elbo"):
             raise ValueError(f'evidence must be "importance" or "elbo", got {self.evidence!r}')
-        for name, smallest in (("batch", 1), ("final_components", 0), ("min_samples", 1)):
+        for name, smallest in (
+            ("batch", 1), ("final_components", 0), ("min_samples", 1), ("max_samples", 1),
+        ):  # fmt: skip
             value = getattr(self, name)
             whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
             if not (whole and value >= smallest):
                 raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
         for name in (
             "whitening", "whitening_undo_test", "frequent_retrain", "stop_early", "noise_shaping",
-            "output_scale_prior",
+            "output_scale_prior", "rules_of_2018",
         ):  # fmt: skip
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}")
+            value = getattr(self, name)
+            undecided = name == "frequent_retrain" and value is None
+            if not (isinstance(value, bool | np.bool_) or undecided):
+                raise ValueError(f"{name} must be True or False, got {value!r}")
+        if self.max_samples < self.min_samples:
+            raise ValueError(
+                f"max_samples must be at least min_samples ({self.min_samples}), got "
+                f"{self.max_samples}"
+            )
         number = isinstance(self.retrain_share, int | float | np.number)
         if not (number and 0 <= self.retrain_share <= 1):
             raise ValueError(f"retrain_share must be in [0, 1], got {self.retrain_share!r}")
@@ -116,16 +134,20 @@ class Settings:
     def variant(cls, name: str, **changes: Any) -> "Settings":
         """The settings of a variant in the paper, e.g. "paper-viqr"; ``changes`` on top.
 
-        "paper-old" has the acquisition function, refits and posterior of the 2018 algorithm, but
-        not its empirical-Bayes priors and its end of warm-up.
+        The paper's runs also had a budget of 50 (D + 2) evaluations, which is an argument of
+        `infer`, and the logit map of bounded parameters, an argument of `Problem`. They never
+        stopped early. "paper-old" has the acquisition function, refits, posterior, priors and
+        end of warm-up of the 2018 algorithm, but searches for points and fits mixtures like the
+        others.
         """
         if name not in _PAPER:
             close = get_close_matches(name, _PAPER, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
-            min_samples=1, evidence="elbo", whitening_schedule="paper", retrain_share=0.0,
-            output_scale_prior=False, **_PAPER[name],
+            min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
+            retrain_share=0.0, output_scale_prior=False, stop_early=False,
+            **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)
 

@@ -86,10 +86,11 @@ class SearchResult:
     value: float
 
 
-def expand_box(box: SearchBox, x: ArrayLike, limits: SearchBox | None = None) -> SearchBox:
+def expand_box(box: SearchBox, x: ArrayLike) -> SearchBox:
     """The box after a point ``x`` (D,) was taken: sides too close to it move outwards.
 
-    A side closer to x than 5 % of the width moves out by 5 %, but not beyond ``limits``.
+    A side closer to x than 5 % of the width moves out by 5 %, or, if that is not enough, to 5 % of
+    the width beyond x.
 
     >>> wider = expand_box(SearchBox([0.0, 0.0], [1.0, 1.0]), [0.5, 0.98])
     >>> wider.lower, wider.upper
@@ -99,10 +100,7 @@ def expand_box(box: SearchBox, x: ArrayLike, limits: SearchBox | None = None) ->
     step = EXPANSION * (box.upper - box.lower)
     lower = np.where(x - box.lower < step, box.lower - step, box.lower)
     upper = np.where(box.upper - x < step, box.upper + step, box.upper)
-    if limits is not None:
-        lower = np.where(lower < limits.lower, np.minimum(box.lower, limits.lower), lower)
-        upper = np.where(upper > limits.upper, np.maximum(box.upper, limits.upper), upper)
-    return SearchBox(lower, upper)
+    return SearchBox(np.where(x < lower, x - step, lower), np.where(x > upper, x + step, upper))
 
 
 def candidates(

@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from quell.checks import FloatArray, as_floats, coordinate_names, matrix, raise_at
 
+#: Observations of unknown noise that a part of the data has, where the data have so many.
+SOME_UNKNOWN = 10
+
 
 @dataclass(frozen=True, eq=False)
 class TrainingData:
@@ -68,10 +71,34 @@ class TrainingData:
         """Whether the noise of any observation has to be fitted."""
         return bool(np.isnan(self.variance).any())
 
-    def subset(self, rows: ArrayLike) -> Self:
-        """The observations selected by an index or a mask."""
-        rows = np.asarray(rows)
+    def equals(self, other: "TrainingData") -> bool:
+        """Whether both hold the same observations, in the same order."""
+        return (
+            np.array_equal(self.x, other.x)
+            and np.array_equal(self.y, other.y)
+            and np.array_equal(self.variance, other.variance, equal_nan=True)
+        )
+
+    def subset(self, rows: ArrayLike | slice) -> Self:
+        """The observations selected by an index, a mask or a slice."""
+        rows = rows if isinstance(rows, slice) else np.asarray(rows)
         return type(self)(self.x[rows], self.y[rows], self.variance[rows])
+
+    def part(self, rows: NDArray[np.intp]) -> Self:
+        """The observations of these rows; if only others have unknown noise, some of them too.
+
+        So what is learnt from the part has a size of the noise wherever the whole has one.
+
+        >>> data = TrainingData.from_arrays([[0.0], [1.0], [2.0]], np.zeros(3), [1.0, np.nan, 1.0])
+        >>> data.part(np.array([0])).variance
+        array([ 1., nan])
+        """
+        unknown = np.flatnonzero(np.isnan(self.variance))
+        if len(unknown) and not np.isin(unknown, rows).any():
+            count = min(len(unknown), SOME_UNKNOWN)
+            some = unknown[np.linspace(0, len(unknown) - 1, count).astype(np.intp)]
+            rows = np.union1d(rows, some)
+        return self.subset(rows)
 
     def append(self, other: "TrainingData") -> Self:
         """This training set followed by another."""

@@ -95,7 +95,7 @@ def _part(rng: np.random.Generator, target: Hyperposterior) -> Hyperposterior:
     if data.size <= SCOUTING_DATA:
         return target
     rows = np.sort(rng.choice(data.size, SCOUTING_DATA, replace=False))
-    return Hyperposterior(MarginalLikelihood(data.subset(rows)), target.prior)
+    return Hyperposterior(MarginalLikelihood(data.part(rows)), target.prior)
 
 
 def _highest(modes: list[Mode]) -> Mode:

@@ -20,6 +20,12 @@ The uniform prior of log σ_f is the paper's, and a trap under noise: near the l
 surrogate is its quadratic mean and nothing else, the ℓ_i may be anything, and that large volume
 draws the samples in (docs/experiments/output-scale.md). So runs expect a size o.
 
+Before the paper the priors of two rows were read off the training set ("empirical"), with X* the
+points of the values y*:
+
+    log ℓ_i          as above               t₃(log SD(X*_i), max(2, log range(X*_i) - log SD(X*_i)))
+    m_0              [min y, max y + range y]                       t₃(max y, range y*)
+
 **Unconstrained coordinates.** Optimiser and sampler work with u, related to an entry of θ by
 the smooth clamp
 
@@ -81,12 +87,14 @@ class HyperparameterPrior:
         plausible_range: ArrayLike = 1.0,
         noise_guess: float | None = None,
         output_scale: float | None = None,
+        empirical: bool = False,
     ) -> "HyperparameterPrior":
         """The prior for a training set of at least two points.
 
         ``plausible_range`` (D,) is L, the width of the plausible box in inference space.
         ``noise_guess`` is the expected SD of noise whose size is unknown. ``output_scale`` is the
         expected size of σ_f; without it the prior of log σ_f is uniform, as in the paper.
+        ``empirical`` has the rows of ℓ and m_0 that came before the paper's.
         """
         if data.size < 2:
             raise ValueError(f"data must have at least 2 observations, got {data.size}")
@@ -99,7 +107,7 @@ class HyperparameterPrior:
             raise ValueError(f"noise_guess must be a positive SD, got {noise_guess}")
         if output_scale is not None and not (np.isfinite(output_scale) and output_scale > 0):
             raise ValueError(f"output_scale must be positive and finite, got {output_scale}")
-        return cls(layout, **prior_table(layout, data, box, noise_guess, output_scale))
+        return cls(layout, **prior_table(layout, data, box, noise_guess, output_scale, empirical))
 
     def log_density(self, theta: FloatArray) -> tuple[float, FloatArray]:
         """Log prior density inside the bounds (truncation constants dropped) and gradient."""

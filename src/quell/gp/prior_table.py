@@ -22,7 +22,7 @@ _Row = tuple[slice | int, dict[str, ArrayLike]]
 
 def prior_table(
     layout: Layout, data: TrainingData, plausible_range: FloatArray, noise_guess: float | None,
-    output_scale: float | None,
+    output_scale: float | None, empirical: bool = False,
 ) -> dict[str, FloatArray]:  # fmt: skip
     """The table of the module's docstring, with starting values, as fields of the class."""
     names = ("lower", "upper", "location", "scale", "plausible_lower", "plausible_upper", "start")
@@ -32,6 +32,8 @@ def prior_table(
         *_noise_rows(layout, data, noise_guess),
         *_mean_rows(layout, data, plausible_range),
     ]
+    if empirical:
+        rows += _empirical_rows(layout, data, plausible_range)
     for entry, values in rows:
         for name, value in values.items():
             fields[name][entry] = value
@@ -150,4 +152,25 @@ def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) 
         (layout.mean_max, height),
         (layout.mean_location, location),
         (layout.mean_scales, _scale_row(np.log(x_range), np.log(x_sd), 3.0)),
+    ]
+
+
+def _empirical_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+    """What is different of log ℓ and m_0 where their priors are read off the training set."""
+    best = high_density_rows(data.y)
+    _, x_sd = _spreads(data, plausible_range)
+    log_sd = np.log(x_sd)
+    log_range = np.log(_x_range(data.x[best], plausible_range))
+    y_range = float(np.ptp(data.y)) or 1.0
+    return [
+        (layout.lengths, {"location": log_sd, "scale": np.maximum(2.0, log_range - log_sd)}),
+        (
+            layout.mean_max,
+            {
+                "upper": data.y.max() + y_range,
+                "location": data.y.max(),
+                "scale": float(np.ptp(data.y[best])) or y_range,
+                "softness": 0.25 * y_range,
+            },
+        ),
     ]

@@ -72,6 +72,7 @@ class Engine:
         self.table = given
         self.pending: dict[int, Ask] = {}
         self.cpu_seconds = 0.0
+        self._cpu_at_iteration = 0.0
 
     def next(self) -> Ask:
         """The next point to evaluate; nothing changes until it is taken."""
@@ -230,6 +231,7 @@ class Engine:
         return self._steps + self._has_news()
 
     def _absorbed(self) -> State:
+        searching = self.cpu_seconds - self._cpu_at_iteration
         started = time.thread_time()
         with single_threaded():
             state = absorb(
@@ -237,6 +239,13 @@ class Engine:
                 self.table,
             )  # fmt: skip
         self.cpu_seconds += time.thread_time() - started
+        n_before = len(self._state.history)
+        if len(state.history) > n_before:
+            self._cpu_at_iteration = self.cpu_seconds
+            new = state.history[n_before]
+            new = replace(new, cpu_seconds=new.cpu_seconds + searching)
+            history = (*state.history[:n_before], new, *state.history[n_before + 1 :])
+            state = replace(state, history=history)
         return state
 
     def _closed(self) -> State:

@@ -23,9 +23,10 @@ def make_pool(
         raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
     timeout = None if timeout is None else float(timeout)
     if executor is None:
-        if workers is not None:
-            raise ValueError("workers needs an executor= to work in")
-        return Inline(seed, timeout)
+        if workers is not None and not problem.vectorised:
+            raise ValueError("workers needs an executor= to work in, or a vectorised target")
+        check_workers(workers)
+        return Inline(seed, timeout, 1 if workers is None else int(workers))
     check_executor(executor)
     check_workers(workers)
     refuse_unless_sendable(executor, WHAT, problem.target)

@@ -1,7 +1,8 @@
 """Settling noise="auto": a reported SD says so, a bare number has to repeat itself.
 
-The first evaluation that gives a number without SD is made a second time. If both agree the
-target is exact; if not, it is noisy and nobody knows how much, which the user has to decide.
+The first evaluation that gives a number without SD is made a second time, and again if that fails.
+If both agree the target is exact; if not, it is noisy and nobody knows how much, which the user has
+to decide.
 """
 
 from dataclasses import dataclass
@@ -51,12 +52,13 @@ class NoiseCheck:
             return self if outcome.failed else NoiseCheck("auto", theta, outcome.value)
         if not (repeat or (not outcome.failed and np.array_equal(theta, self.theta))):
             return self
-        if not outcome.failed and outcome.value == self.value:
+        if outcome.failed and not outcome.zero_density:
+            return self
+        if outcome.value == self.value:
             return NoiseCheck("exact")
-        second = outcome.error if outcome.failed else repr(outcome.value)
         raise NoiseUndecided(
-            f"two evaluations of the target at {theta.tolist()} gave {self.value!r} and "
-            f"{second}: the target is noisy, but returns no SD. Return the pair (value, SD) "
-            'if the SD of the noise can be estimated; otherwise pass noise="unknown" to '
+            f"two evaluations of the target at {theta.tolist()} gave {self.value!r} "
+            f"and {outcome.value!r}: the target is noisy, but returns no SD. Return the pair "
+            '(value, SD) if the SD of the noise can be estimated; otherwise pass noise="unknown" to '
             "Problem, and its size will be fitted."
         )

@@ -79,18 +79,25 @@ def evaluate(
     >>> here.value == there.value
     True
     """
-    rng = rng_for(seed, index)
-    if attempt:
-        key = (index, attempt, 2)
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
-    return target.evaluate(theta, rng), this_process()
+    return target.evaluate(theta, _stream(seed, index, attempt)), this_process()
+
+
+def _stream(seed: int, index: int, attempt: int) -> np.random.Generator:
+    if not attempt:
+        return rng_for(seed, index)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, attempt, 2)))
 
 
 class Inline:
-    """Evaluates in this process, one job after the other."""
+    """Evaluates in this process, when the answers are waited for.
 
-    def __init__(self, seed: int, timeout: float | None = None) -> None:
-        self._seed, self._timeout = seed, timeout
+    ``size`` jobs are taken at a time: a vectorised target gets them in one call, any other one
+    after the other.
+    """
+
+    def __init__(self, seed: int, timeout: float | None = None, size: int = 1) -> None:
+        self._seed, self._timeout, self._size = seed, timeout, size
+        self._jobs: list[tuple[Target, Job]] = []
         self._answers: list[Answer] = []
         if timeout is not None and not _can_interrupt():
             raise ValueError(
@@ -101,39 +108,51 @@ class Inline:
     @property
     def n_free(self) -> int:
         """Room for more jobs."""
-        return 1 - len(self._answers)
+        return self._size - self.n_running
 
     @property
     def n_running(self) -> int:
         """Jobs that will be answered."""
-        return len(self._answers)
+        return len(self._jobs) + len(self._answers)
 
     def submit(self, problem: Problem, job: Job) -> None:
-        """Evaluate a job."""
-        target, ask = problem.target, job.ask
-        try:
-            with _alarm(self._timeout):
-                outcome, who = evaluate(target, ask.theta, self._seed, ask.index, job.attempt)
-        except _TimedOut:
-            assert self._timeout is not None
-            outcome, who = timed_out(self._timeout), this_process()
-        self._answers.append(Answer(job, outcome, who))
+        """Take a job."""
+        self._jobs.append((problem.target, job))
 
     def answer(self, answer: Answer) -> None:
         """Have `wait` return this answer."""
         self._answers.append(answer)
 
     def wait(self) -> list[Answer]:
-        """The answers."""
-        answers, self._answers = self._answers, []
-        return answers
+        """The answers, after all jobs have been evaluated."""
+        if self._jobs:
+            # They leave the list only with their answers: an interrupt leaves them pending.
+            self._answers += self._evaluated()
+            self._jobs = []
+        return self.abandon()
 
     def abandon(self) -> list[Answer]:
         """The answers there are already."""
-        return self.wait()
+        self._jobs = []
+        answers, self._answers = self._answers, []
+        return answers
 
     def close(self) -> None:
         """Nothing to let go of."""
+
+    def _evaluated(self) -> list[Answer]:
+        target = self._jobs[-1][0]  # the last knows most about the noise
+        jobs = [job for _, job in self._jobs]
+        thetas = np.stack([job.ask.theta for job in jobs])
+        streams = [_stream(self._seed, job.ask.index, job.attempt) for job in jobs]
+        try:
+            with _alarm(self._timeout):
+                outcomes = target.evaluate_many(thetas, streams)
+        except _TimedOut:
+            assert self._timeout is not None
+            outcomes = [timed_out(self._timeout)] * len(jobs)
+        who = this_process()
+        return [Answer(job, outcome, who) for job, outcome in zip(jobs, outcomes, strict=True)]
 
 
 def timed_out(seconds: float) -> Outcome:

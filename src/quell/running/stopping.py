@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from quell.evaluations import GIVEN, Evaluations
+from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.vbmc import State
 from quell.vbmc.reliability import STABLE_EVALUATIONS
+from quell.vbmc.state import END_OF_WARMUP, WHITENING
 
 #: Budgets by default, in units of D + 2 evaluations.
 BUDGET_EXACT, BUDGET_NOISY = 50, 75
@@ -42,14 +43,16 @@ def default_budget(state: State) -> int:
 
 
 def solution_is_final(state: State, settings: Settings) -> bool:
-    """Whether the solution is stable and the last whitening long enough ago."""
+    """Whether the solution is stable, and warm-up and the last whitening long enough ago."""
     if not state.history:
         return False
     last = state.history[-1]
+    changes = [it.index for it in state.history if it.action in (END_OF_WARMUP, WHITENING)]
+    last_change = max(changes, default=0)
     n_stable = STABLE_EVALUATIONS[state.noisy] / settings.batch
     return bool(
         last.stable
-        and last.index - state.last_whitening >= n_stable / 3
+        and last.index - last_change >= n_stable / 3
         and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
         and last.index >= state.dimension
     )
@@ -57,10 +60,7 @@ def solution_is_final(state: State, settings: Settings) -> bool:
 
 def too_many_failures(table: Evaluations, settings: Settings) -> str:
     """Why going on makes no sense, "" where it does."""
-    n = table.n_counted
-    n_failed = sum(
-        not ok and origin != GIVEN for ok, origin in zip(table.ok, table.origin, strict=True)
-    )
+    n, n_failed = table.n_counted, table.n_counted_failed
     if n < FAILURES_COUNT_FROM or n_failed <= settings.max_failed * n:
         return ""
     last = next(text for text in reversed(table.error) if text)

@@ -18,6 +18,9 @@ STABLE_EVALUATIONS = {False: 60, True: 90}
 ALLOWED_EXCEPTIONS = 0.2
 LARGEST_SLOPE = 0.01
 IMPROVEMENT_BETA = 3.0
+#: Iterations, at least, over which the ELBO has to improve for more components: the first two do
+#: not count.
+SHORTEST_WINDOW = 4
 
 
 def noise_near_mode(gp: GaussianProcess) -> float:
@@ -64,13 +67,17 @@ def is_stable(
     index = len(history) + 1
     if index < n_stable or not reliability < 1:
         return False
-    half = int(np.ceil(n_stable / 2)) - 1
-    counts = [*(it.n_evaluations for it in history[-half:]), n_evaluations]
-    bounds = [*(it.lower_bound(IMPROVEMENT_BETA) for it in history[-half:]), lower_bound]
+    half = _last(history, int(np.ceil(n_stable / 2)) - 1)
+    counts = [*(it.n_evaluations for it in half), n_evaluations]
+    bounds = [*(it.lower_bound(IMPROVEMENT_BETA) for it in half), lower_bound]
     if np.ptp(counts) > 0 and np.polyfit(counts, bounds, 1)[0] >= LARGEST_SLOPE:
         return False
-    recent = [it.reliability < 1 for it in history[-(n_stable - 1) :]]
+    recent = [it.reliability < 1 for it in _last(history, n_stable - 1)]
     return sum(recent) >= n_stable - int(ALLOWED_EXCEPTIONS * n_stable) - 1
+
+
+def _last(history: Sequence[Iteration], n: int) -> Sequence[Iteration]:
+    return history[len(history) - min(n, len(history)) :]
 
 
 def next_component_count(
@@ -78,7 +85,7 @@ def next_component_count(
     *, noisy: bool, batch: int, full_refit: bool,
 ) -> int:  # fmt: skip
     """How many components the next fit may use: more while the ELBO keeps improving."""
-    window = int(np.ceil(0.5 * STABLE_EVALUATIONS[noisy] / batch))
+    window = max(SHORTEST_WINDOW, int(np.ceil(0.5 * STABLE_EVALUATIONS[noisy] / batch)))
     recent = history[-window:]
     bounds = [it.lower_bound(IMPROVEMENT_BETA) for it in recent if not it.warmup]
     bounds[:2] = [-np.inf] * len(bounds[:2])

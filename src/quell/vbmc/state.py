@@ -33,13 +33,19 @@ class Solution:
         return GaussianProcess.condition(self.data, self.theta, self.weights)
 
 
+#: What an iteration may have done beside refitting.
+END_OF_WARMUP, TRIMMED, WHITENING = "end of warm-up", "trimmed", "whitening"
+
+
 @dataclass(frozen=True, eq=False)
 class Iteration:
     """What happened in one iteration.
 
-    ``gskl`` is the change of the posterior since the last one, ``reliability`` the index r,
-    ``noise_sd`` the noise near the mode, ``best_lcb`` the largest lower confidence bound of the
-    log joint at a training point, ``cpu_seconds`` the algorithm's own time.
+    ``action`` is one of the three above, or "". ``n_evaluations`` counts all rows of the table, a
+    head start too. ``gskl`` is the change of the posterior since the last one, ``reliability``
+    the index r, ``noise_sd`` the noise near the mode, ``best_lcb`` the largest lower confidence
+    bound of the log joint at a training point, ``cpu_seconds`` the algorithm's own time since the
+    last one.
     """
 
     index: int

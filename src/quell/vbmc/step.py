@@ -27,14 +27,17 @@ from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess
 from quell.problem import Problem
 from quell.settings import Settings
+from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.state import State
 from quell.vbmc.training import quick_fit, refit_is_due, training_set
 from quell.vbmc.update import end_iteration
 
 SMALLEST_DESIGN = 10
-#: The search box is the plausible box and twice its width on both sides.
+#: The search box has at least the plausible box and twice its width on both sides.
 BOX_HALF_WIDTH = 2.5
+#: Draws of the design until the prior is positive everywhere.
+MOST_DRAWS = 100
 #: Points under evaluation keep apart by this many SDs of the posterior (root mean square over
 #: coordinates).
 SMALLEST_DISTANCE = 0.1
@@ -52,23 +55,46 @@ def initial_state(
     """The state before the first evaluation.
 
     ``starts`` (n, D_full) are evaluated first; the design is filled up with uniform draws in
-    the plausible box of inference space.
+    the plausible box of inference space. The search box has the plausible box, twice its width
+    on both sides, and all starts and evaluations there are.
     """
     space = problem.space
     size = max(space.dimension, SMALLEST_DESIGN)
     n_given = int(evaluations.ok.sum())
     n_random = max(0, size - len(starts) - n_given)
-    drawn = problem.snap(space.to_original(rng.uniform(-0.5, 0.5, (n_random, space.dimension))))
     half = np.full(space.dimension, BOX_HALF_WIDTH)
+    box = SearchBox(-half, half)
+    known = space.to_inference(np.concatenate([starts, evaluations.theta[evaluations.ok]]))
+    if len(known):
+        box = expand_box(expand_box(box, known.min(axis=0)), known.max(axis=0))
     return State(
         space=space,
         noisy=noisy,
-        design=np.concatenate([starts, drawn]),
+        design=np.concatenate([starts, random_points(rng, problem, space, n_random)]),
         evaluations=evaluations,
         trimmed=np.zeros(len(evaluations), dtype=bool),
-        box=SearchBox(-half, half),
+        box=box,
         plausible_range=np.ones(space.dimension),
     )
+
+
+def random_points(
+    rng: np.random.Generator, problem: Problem, space: InferenceSpace, n: int
+) -> FloatArray:
+    """Uniform draws (n, D_full) in the plausible box of inference space.
+
+    Where the prior is zero it is drawn again, but not for ever: the target need not be asked
+    what is known already.
+    """
+    drawn = np.empty((n, space.n_parameters))
+    missing = np.ones(n, dtype=bool)
+    for _ in range(MOST_DRAWS):
+        x = rng.uniform(-0.5, 0.5, (int(missing.sum()), space.dimension))
+        drawn[missing] = problem.snap(space.to_original(x))
+        missing = problem.log_prior(drawn) == -np.inf
+        if not missing.any():
+            break
+    return drawn
 
 
 def propose(
@@ -79,8 +105,7 @@ def propose(
         return state.design[state.n_asked]
     if state.fit is None or state.mixture is None:
         # More points are wanted than the design has, before any value is known.
-        x = rng.uniform(-0.5, 0.5, state.dimension)
-        return problem.snap(state.space.to_original(x))
+        return random_points(rng, problem, state.space, 1)[0]
     _, _, single_sd = training_set(state, settings)
     gp = state.fit.gp
     single_sd = single_sd if len(single_sd) == gp.data.size else None
@@ -88,7 +113,7 @@ def propose(
     pending = under_evaluation(state)
     gp = believe(gp, pending, _expected_sd(gp))
     for place in avoided(state):
-        gp = gp.append_pending(place, _expected_sd(gp))
+        gp = gp.append_pending(place, 0.0)
     situation = Situation(gp, state.mixture, noise)
     score = acquisition_of(settings).prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
@@ -151,7 +176,8 @@ def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatAr
 def avoided(state: State) -> FloatArray:
     """Points (n, D) that failed for no known reason, the last ones if there are very many.
 
-    In the surrogate's covariance they repel the search and leave every mean alone.
+    As exact observations without a value they leave every mean alone, and nothing to be learnt
+    in their neighbourhood, which repels the search.
     """
     table = state.evaluations
     failed = table.theta[~table.ok & ~table.zero_density][-MOST_AVOIDED:]
@@ -175,7 +201,7 @@ def absorb(
     evaluations: Evaluations,
 ) -> State:  # fmt: skip
     """The state after new rows of ``evaluations``, which replaces the state's table."""
-    started = time.process_time()
+    started = time.thread_time()
     new = len(evaluations) - len(state.evaluations)
     state = replace(
         state,
@@ -184,9 +210,8 @@ def absorb(
         in_iteration=state.in_iteration + new,
     )
     for theta in evaluations.theta[len(evaluations) - new :]:
-        if state.fit is not None:
-            x = state.space.to_inference(theta)
-            state = replace(state, box=expand_box(state.box, x))
+        x = state.space.to_inference(theta)
+        state = replace(state, box=expand_box(state.box, x))
     if state.fit is None:
         if not enough_for_a_fit(state):
             return state
@@ -227,4 +252,4 @@ def close_iteration(
     """End an iteration early, so that the last few evaluations count too."""
     if state.fit is None or state.in_iteration == 0:
         return state
-    return end_iteration(rng, state, settings, problem.noise_guess, time.process_time())
+    return end_iteration(rng, state, settings, problem.noise_guess, time.thread_time())

@@ -22,10 +22,10 @@ from quell.space import InferenceSpace
 from quell.vbmc.state import State
 from quell.vbmc.subset import kept_rows, learning_rows
 
-#: Most hyperparameter samples ever held, and how their number falls with the data.
-MOST_SAMPLES = 8
+#: Most hyperparameter samples held in warm-up, and how their number falls with the data.
+MOST_SAMPLES_IN_WARMUP = 8
 SAMPLES_TIMES_ROOT_N = 80.0
-#: Iterations between global searches for another mode of the hyperparameters.
+#: Iterations between global searches for another mode of the hyperparameters, where refits wait.
 SEARCH_INTERVAL = 6
 #: At the end of an iteration the hyperparameter samples move on, and their mode is found anew,
 #: once there are so many times ``Settings.retrain_share`` more evaluations.
@@ -91,7 +91,10 @@ def sample_count(state: State, settings: Settings) -> int:
     if settings.hyperparameters == "map":
         return 0
     n = len(state.evaluations)
-    count = min(MOST_SAMPLES, round(SAMPLES_TIMES_ROOT_N / np.sqrt(n)))
+    most = settings.max_samples
+    if state.warmup:
+        most = min(most, MOST_SAMPLES_IN_WARMUP)
+    count = min(most, round(SAMPLES_TIMES_ROOT_N / np.sqrt(n)))
     if n >= 200 + 10 * state.dimension and settings.min_samples == 1:
         return 0
     return max(count, settings.min_samples)
@@ -107,6 +110,7 @@ def hyperprior(
     return HyperparameterPrior.for_data(
         data, plausible_range=state.plausible_range, noise_guess=noise_guess,
         output_scale=float(state.dimension) if settings.output_scale_prior else None,
+        empirical=settings.rules_of_2018,
     )  # fmt: skip
 
 
@@ -123,11 +127,12 @@ def fit_surrogate(
     """
     rows = learning_rows(data.x)
     if rows is not None:
-        fit = fit_surrogate(rng, state, data.subset(rows), settings, noise_guess)
+        fit = fit_surrogate(rng, state, data.part(rows), settings, noise_guess)
         return replace(fit, gp=GaussianProcess.condition(data, fit.gp.theta, fit.gp.weights))
     prior = hyperprior(state, data, settings, noise_guess)
     n_samples = sample_count(state, settings)
-    search = state.reliability > 1 and len(state.history) % SEARCH_INTERVAL == 0
+    interval = SEARCH_INTERVAL if settings.retrain_share else 1
+    search = state.reliability > 1 and len(state.history) % interval == 0
     memory = state.memory if state.fit is None else state.fit.memory
     if (
         memory is None
@@ -166,7 +171,8 @@ def _has_grown(state: State, share: float) -> bool:
 
 def _conditioned(gp: GaussianProcess, data: TrainingData) -> GaussianProcess:
     """The surrogate on other data, hyperparameters unchanged; cheap for one more observation."""
-    if data.size == gp.data.size + 1 and np.array_equal(data.x[:-1], gp.data.x):
+    before = data.subset(slice(-1)) if data.size == gp.data.size + 1 else None
+    if before is not None and before.equals(gp.data):
         return gp.append(data.x[-1], data.y[-1], float(np.sqrt(data.variance[-1])))
     return GaussianProcess.condition(data, gp.theta, gp.weights)
 

@@ -16,7 +16,7 @@ from quell.variational import VariationalFit, fit_mixture
 from quell.vbmc import reliability as rel
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
-from quell.vbmc.state import Iteration, Solution, State
+from quell.vbmc.state import END_OF_WARMUP, TRIMMED, WHITENING, Iteration, Solution, State
 from quell.vbmc.training import fit_surrogate, training_set
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
 from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, whitening_is_due
@@ -41,9 +41,10 @@ def end_iteration(
     state = refit(rng, state, settings, noise_guess, cpu_started, action="")
     if state.warmup and len(state.history) > 1:
         _, rows, _ = training_set(state, settings)
-        if warmup_is_over(state, rows, settings.batch):
-            state = leave_warmup(state)
-            action = "end of warm-up" if not state.warmup else "trimmed"
+        early = settings.rules_of_2018
+        if warmup_is_over(state, rows, settings.batch, by_elbo_alone=early):
+            state = leave_warmup(state, at_once=early)
+            action = TRIMMED if state.warmup else END_OF_WARMUP
             state = replace(
                 state, history=(*state.history[:-1], replace(state.history[-1], action=action))
             )
@@ -75,9 +76,11 @@ def try_whitening(
     density that is not there. The next try then waits an interval longer. The undo test is that of
     the reference implementation: the ELBO must gain 0.1, and its SD stay.
     """
-    started = time.process_time()
+    started = time.thread_time()
     turned = whiten(rng, state, shape)
-    whitened = refit(rng, turned, settings, noise_guess, started, action="whitening")
+    if settings.whitening_schedule == "paper":
+        turned = replace(turned, full_refit=True)
+    whitened = refit(rng, turned, settings, noise_guess, started, action=WHITENING)
     if not turned.full_refit:
         # A small turn is no reason to watch every evaluation again.
         whitened = replace(whitened, frequent=state.frequent)
@@ -169,7 +172,8 @@ def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
 def _retrain_frequently(state: State, record: Iteration, settings: Settings) -> bool:
     """Whether the next iteration refits after every evaluation (supplement B.1)."""
     recent = record.index + 1 - 2 <= (record.index if state.warmup else state.last_warmup)
-    return settings.frequent_retrain and state.noisy and bool(recent or record.reliability > 3)
+    wanted = state.noisy if settings.frequent_retrain is None else settings.frequent_retrain
+    return wanted and bool(recent or record.reliability > 3)
 
 
 def _record(
@@ -212,7 +216,7 @@ def _record(
         noise_sd=noise_sd,
         best_lcb=float((mean - 3 * np.sqrt(variance)).max()),
         warmup=state.warmup,
-        cpu_seconds=time.process_time() - cpu_started,
+        cpu_seconds=time.thread_time() - cpu_started,
         solution=Solution(
             state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights
         ),

@@ -8,11 +8,12 @@ from quell.checks import FloatArray
 from quell.vbmc.reliability import IMPROVEMENT_BETA
 from quell.vbmc.state import State
 
-#: Iterations without progress, and progress per evaluation that counts as none.
+#: Evaluations without progress, and progress per evaluation that counts as none.
 STALL_EVALUATIONS = 15
 STALL_PER_EVALUATION = 0.2
 NEGLIGIBLE = 0.01
-SMALLEST_DISTANCE = 10
+#: Evaluations between two times that some are dropped.
+TRIMMING_INTERVAL = 10
 FALSE_ALARM_RELIABILITY = 100.0
 
 
@@ -29,13 +30,17 @@ def running_lower_bounds(state: State, rows: np.ndarray) -> FloatArray:
     )
 
 
-def warmup_is_over(state: State, rows: np.ndarray, batch: int) -> bool:
-    """Whether the search for the bulk has stalled, by one of the two criteria."""
+def warmup_is_over(
+    state: State, rows: np.ndarray, batch: int, *, by_elbo_alone: bool = False
+) -> bool:
+    """Whether the search for the bulk has stalled, by one of the two criteria.
+
+    Before the paper the first had to do, without the values at the points (``by_elbo_alone``).
+    """
     history = state.history
     t = len(history)
     window = int(np.ceil(STALL_EVALUATIONS / batch))
     bounds = np.array([it.lower_bound(IMPROVEMENT_BETA) for it in history])
-    lcb = running_lower_bounds(state, rows)
     smallest_gain = STALL_PER_EVALUATION * batch
 
     elbo_stalled = False
@@ -44,6 +49,9 @@ def warmup_is_over(state: State, rows: np.ndarray, batch: int) -> bool:
         earlier = bounds[2 : t - window]
         if len(recent) and len(earlier):
             elbo_stalled = recent.max() - earlier.max() < smallest_gain
+    if by_elbo_alone:
+        return bool(elbo_stalled)
+    lcb = running_lower_bounds(state, rows)
     lcb_stalled = t > window and lcb[-window:].max() - lcb[:-window].max() < smallest_gain
 
     first = int(np.argmax(lcb > lcb.max() - NEGLIGIBLE))
@@ -51,14 +59,17 @@ def warmup_is_over(state: State, rows: np.ndarray, batch: int) -> bool:
     long_stall = since > 20 + 5 * state.dimension
 
     last_trim = state.trims[-1] if state.trims else 0
-    far_enough = history[-1].n_evaluations - last_trim >= SMALLEST_DISTANCE
+    far_enough = history[-1].n_evaluations - last_trim >= TRIMMING_INTERVAL
     return bool(((elbo_stalled and lcb_stalled) or long_stall) and far_enough)
 
 
-def leave_warmup(state: State) -> State:
-    """End warm-up, or note a false alarm; either way drop the lowest evaluations."""
+def leave_warmup(state: State, *, at_once: bool = False) -> State:
+    """End warm-up, or note a false alarm; either way drop the lowest evaluations.
+
+    ``at_once`` trusts the first alarm, as before the paper.
+    """
     dimension, n_trims = state.dimension, len(state.trims)
-    over = state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
+    over = at_once or state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
     threshold = (10 * dimension if over else 100 * (dimension + 2)) * (1 + n_trims)
     log_joint = state.evaluations.log_joint
     usable = state.evaluations.ok & ~state.trimmed
