@@ -154,7 +154,7 @@ BAD = [
     ({"plausible_lower": [2, 1]}, V, r"plausible_lower\[0\] \('a'\) must be less than"),
     ({"plausible_upper": [1, 7]}, V, r"plausible_upper\[1\] \('b'\) must not be above upper = 5.0"),
     ({"lower": [10, 5], "plausible_lower": [10, 5], "plausible_upper": [10, 5]}, V, r"nothing is"),
-    ({"names": ["a"]}, V, r"lower must have shape \(1,\)"),
+    ({"names": ["a"]}, V, r"names has 1 entries, expected 2"),
     ({"names": ["a", "a"]}, V, r"names must differ .* 'a' appears twice"),
     ({"names": "ab"}, V, r"names must be a sequence of strings, got the single string 'ab'"),
     ({"names": ["a", 3]}, V, r"names must be non-empty strings"),
@@ -761,3 +761,85 @@ def test_outcome_failure_is_one_line():
     outcome = Outcome.failure("timed\nout", kind="lost", seconds=3.0)
     assert outcome.error == "timed out"
     assert (outcome.failed, outcome.seconds) == (True, 3.0)
+
+
+class TestPriorsThatEnd:
+    """Hard bounds move in to where a parameter's own prior ends."""
+
+    def test_a_scale_is_bounded_below(self):
+        problem = make(
+            lower=-np.inf, upper=np.inf, plausible_lower=[-1, 1], plausible_upper=[1, 3],
+            prior=[stats.norm(), stats.gamma(2)],
+        )  # fmt: skip
+        assert problem.space.kinds == ("unbounded", "lower")
+        np.testing.assert_array_equal(problem.lower, [-np.inf, 0.0])
+        theta = [0.3, 1.5]
+        expected = stats.norm.logpdf(0.3) + stats.gamma(2).logpdf(1.5)
+        assert problem.log_prior(theta) == pytest.approx(expected)
+        assert problem.log_prior([0.3, -0.5]) == -np.inf
+
+    def test_bounds_inside_the_support_stay(self):
+        problem = make(
+            lower=[-5, 0.5], upper=[5, 9], plausible_lower=[-1, 1], plausible_upper=[1, 3],
+            prior=[stats.truncnorm(-9, 9), stats.gamma(40, scale=0.1)],
+        )  # fmt: skip
+        np.testing.assert_array_equal(problem.lower, [-5, 0.5])
+        np.testing.assert_array_equal(problem.upper, [5, 9])
+
+    def test_the_plausible_box_must_not_stick_out(self):
+        box = {"lower": -9, "upper": 99, "plausible_lower": [-1, -2], "plausible_upper": [1, 3]}
+        with pytest.raises(ValueError, match=r"plausible_lower.*below 0.0, beyond which the prior"):
+            make(**box, prior=[stats.norm(), stats.gamma(2)])
+        with pytest.raises(ValueError, match=r"plausible_upper.*above 2.0, beyond which the prior"):
+            make(**box, prior=[stats.norm(), stats.uniform(-3, 5)])
+
+    def test_integers_and_circles_keep_their_bounds(self):
+        problem = make(
+            lower=[-9, -4], upper=[99, 4], plausible_lower=[1, 1], plausible_upper=[5, 3],
+            prior=[stats.gamma(2), stats.uniform(0, 4)],
+            integer=[True, False], periodic=[False, True],
+        )  # fmt: skip
+        np.testing.assert_array_equal(problem.lower, [-9, -4])
+
+    def test_beside_an_integer(self):
+        problem = make(
+            lower=[0, -9], upper=[9, 99], plausible_lower=[1, 1], plausible_upper=[5, 3],
+            prior=[stats.norm(4, 1), stats.gamma(2)], integer=[True, False],
+        )  # fmt: skip
+        np.testing.assert_array_equal(problem.lower, [0, 0])
+        np.testing.assert_array_equal(problem.space.bounds.lower, [-0.5, 0])
+
+
+def test_a_joint_prior_of_another_dimension():
+    box = {"lower": -9, "upper": 99, "plausible_lower": -1, "plausible_upper": 1, "names": ["a"]}
+    for prior in (stats.multivariate_normal(np.zeros(3)), stats.multivariate_t(np.zeros(2))):
+        with pytest.raises(ValueError, match="parameters, but there are 1"):
+            make(**box, prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"names": ["a"]}, "names has 1 entries, expected 2"),
+        ({"names": {"a", "b"}}, "order counts, got a set"),
+        ({"names": (name for name in "ab")}, "order counts, got a generator"),
+        ({"lower": [[-10, -10]]}, r"lower must be a number or .* shape \(1, 2\)"),
+        ({"lower": ["-10", "-10"]}, "lower must be an array of real numbers: got the text '-10'"),
+        ({"bounded": None}, "bounded must be one of"),
+    ],
+)
+def test_the_message_names_the_culprit(changes, message):
+    box = {
+        "lower": [-10, -10], "upper": [10, 10], "plausible_lower": [-1, -1],
+        "plausible_upper": [1, 1],
+    }  # fmt: skip
+    with pytest.raises(ValueError, match=message):
+        make(**(box | changes))
+
+
+def test_an_integer_with_two_values_is_warned_about():
+    with pytest.warns(UserWarning, match="'flag' has only two values"):
+        make(
+            lower=0, upper=1, plausible_lower=0, plausible_upper=1, integer=["flag"],
+            names=["flag"],
+        )  # fmt: skip

@@ -1,7 +1,7 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
 from quell import likelihoods
-from quell.errors import InferenceFailed, JournalError
+from quell.errors import InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations
 from quell.infer import infer
 from quell.journal import read_journal
@@ -18,6 +18,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Evaluations",
     "InferenceFailed",
+    "InferenceInterrupted",
     "JournalError",
     "Marginal",
     "Posterior",

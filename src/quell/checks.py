@@ -18,6 +18,10 @@ def coordinate_names(names: Sequence[str] | None, dimension: int) -> tuple[str, 
         return tuple(f"x{i + 1}" for i in range(dimension))
     if isinstance(names, str):
         raise ValueError(f"names must be a sequence of strings, got the single string {names!r}")
+    if not isinstance(names, Sequence | np.ndarray):
+        raise ValueError(
+            f"names must be a sequence of strings, whose order counts, got a {type(names).__name__}"
+        )
     names = tuple(names)
     if not all(isinstance(name, str) and name for name in names):
         raise ValueError(f"names must be non-empty strings, got {list(names)!r}")
@@ -34,7 +38,11 @@ def as_floats(argument: str, value: ArrayLike) -> FloatArray:
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
-            array = np.asarray(value, dtype=object).astype(np.float64)
+            objects = np.asarray(value, dtype=object)
+            text = [entry for entry in objects.flat if isinstance(entry, str | bytes)]
+            if text:
+                raise ValueError(f"got the text {text[0]!r}")
+            array = objects.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{argument} must be an array of real numbers: {error}") from None
     return np.array(array, dtype=np.float64)

@@ -101,7 +101,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _noise(text: str) -> float | str:
     """The argument of --noise."""
-    return text if text == "paper" else float(text)
+    try:
+        return text if text == "paper" else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number or 'paper', got {text!r}") from None
 
 
 def _demo(chosen: argparse.Namespace) -> int:
@@ -115,7 +118,14 @@ def _demo(chosen: argparse.Namespace) -> int:
         raise BenchError("the demo draws with matplotlib: pip install 'quell[plots]'") from None
     from quell.demo import run_demo
 
-    run_demo(Path(chosen.out), seed=chosen.seed)
+    if chosen.seed < 0:
+        raise BenchError(f"--seed must not be negative, got {chosen.seed}")
+    out = Path(chosen.out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BenchError(f"cannot make the folder {out}: {error.strerror}") from None
+    run_demo(out, seed=chosen.seed)
     return 0
 
 

@@ -97,6 +97,15 @@ class Joint:
     distribution: Any
     names: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        kde = isinstance(self.distribution, stats.gaussian_kde)
+        size = getattr(self.distribution, "d" if kde else "dim", None)
+        if isinstance(size, int | np.integer) and size != len(self.names):
+            raise ValueError(
+                f"prior is the joint distribution {distribution_text(self.distribution)} of {size} "
+                f"parameter{'s' if size > 1 else ''}, but there are {len(self.names)}: {list(self.names)}"
+            )
+
     def log_density(self, theta: FloatArray) -> FloatArray:
         """The distribution's ``logpdf``."""
         # SciPy's kernel density estimate has its points in columns.

@@ -1,4 +1,4 @@
-"""The exceptions of a run; both carry on what was evaluated."""
+"""The exceptions of a run."""
 
 from quell.evaluations import Evaluations
 from quell.result import Result
@@ -13,6 +13,17 @@ class InferenceFailed(RuntimeError):
         super().__init__(message, evaluations, result)
         self.evaluations = evaluations
         self.result = result
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class InferenceInterrupted(KeyboardInterrupt):
+    """Ctrl-C before there was any result. ``evaluations`` are those made."""
+
+    def __init__(self, message: str, evaluations: Evaluations) -> None:
+        super().__init__(message, evaluations)
+        self.evaluations = evaluations
 
     def __str__(self) -> str:
         return str(self.args[0])

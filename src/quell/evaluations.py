@@ -188,10 +188,26 @@ class Evaluations:
         """The same evaluations as a head start for ``problem``: they will not count.
 
         The log-likelihoods stay and the log prior is computed anew, so an earlier run under
-        another prior can be used. ``ValueError`` names points that do not fit the problem.
+        another prior can be used. Columns are matched by the names of the parameters; names x1,
+        x2, ... are none. ``ValueError`` names points that do not fit the problem.
         """
         n = len(self)
-        given = replace(self, origin=(GIVEN,) * n, index=np.full(n, -1, dtype=np.int64))
+        theta = self.theta
+        if sorted(self.names) == sorted(problem.names):
+            theta = theta[:, [self.names.index(name) for name in problem.names]]
+        elif self.names != coordinate_names(None, problem.dimension):
+            raise ValueError(
+                f"the evaluations are of the parameters {list(self.names)}, but the problem has "
+                f"{list(problem.names)} (pass points, values and SDs as arrays if the columns are "
+                "in this order all the same)"
+            )
+        given = replace(
+            self,
+            names=problem.names,
+            theta=theta,
+            origin=(GIVEN,) * n,
+            index=np.full(n, -1, dtype=np.int64),
+        )
         return given._under(problem)
 
     def _under(self, problem: Problem) -> "Evaluations":
@@ -236,6 +252,11 @@ class Evaluations:
     def zero_density(self) -> BoolArray:
         """Mask (N,) of those that failed because the likelihood or the prior is zero there."""
         return ~self.ok & ((self.value == -np.inf) | (self.log_prior == -np.inf))
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Number of different points at which an evaluation did not fail."""
+        return len(np.unique(self.theta[self.ok], axis=0))
 
     @property
     def n_failed(self) -> int:

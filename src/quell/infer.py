@@ -7,7 +7,7 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.errors import InferenceFailed
+from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.progress import Progress
@@ -15,7 +15,7 @@ from quell.result import Result
 from quell.running.executing import make_pool
 from quell.running.run import Callback, Run
 from quell.running.session import Session
-from quell.running.stopping import INTERRUPTED, check_budget
+from quell.running.stopping import INTERRUPTED, check_budget, refuse_if_too_small
 from quell.settings import Settings
 
 
@@ -79,8 +79,9 @@ def infer(
         Called with an update after every iteration; if it returns True the run stops. When a
         run is continued it is called for the last iteration once more.
 
-    Ctrl-C ends the run and returns the best result so far. A worker that dies costs an
-    evaluation that is made again.
+    Ctrl-C ends the run and returns the best result so far; before there is one it raises
+    `quell.InferenceInterrupted`, a ``KeyboardInterrupt`` with the evaluations made. A worker that
+    dies costs an evaluation that is made again.
 
     Examples
     --------
@@ -108,6 +109,7 @@ def infer(
             evaluations=evaluations, on_replay=display.replaying,
         )  # fmt: skip
         try:
+            refuse_if_too_small(budget, session.engine)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
             run = Run(session, pool, budget, int(retries))
             return _finish(run, display, callback)
@@ -125,7 +127,12 @@ def _finish(run: Run, display: Progress, callback: Callback | None) -> Result:
         run.keep_what_is_done()
         run.reasons.append(INTERRUPTED)
         if not engine.settled_state.history:
-            raise
+            raise InferenceInterrupted(
+                f"interrupted after {engine.table.n_counted} evaluations, before there was a "
+                "posterior. The exception's 'evaluations' has them; pass it as evaluations= to go "
+                "on from there",
+                engine.table,
+            ) from None
         return run.result(as_it_is=True)
     except InferenceFailed:
         raise

@@ -34,8 +34,17 @@ def space_with_integers(
     """
     keys = ("lower", "upper", "plausible_lower", "plausible_upper")
     arrays = [as_floats(key, side) for key, side in zip(keys, box, strict=True)]
-    size = next((array.shape[0] for array in arrays if array.ndim), 1)
-    names = coordinate_names(names, size if names is None else len(names))
+    for key, array in zip(keys, arrays, strict=True):
+        if array.ndim > 1:
+            raise ValueError(
+                f"{key} must be a number or have one entry for each parameter, got an array of "
+                f"shape {array.shape}"
+            )
+    sizes = [array.shape[0] for array in arrays if array.ndim]
+    if names is None or len(set(sizes)) == 1:
+        names = coordinate_names(names, sizes[0] if sizes else 1)
+    else:  # they disagree with each other, or are scalars: the names decide
+        names = coordinate_names(names, len(tuple(names)))
     mask = coordinate_mask("integer", integer, names)
     mask.setflags(write=False)
     if mask.any():
@@ -50,6 +59,17 @@ def space_with_integers(
         space = InferenceSpace.from_bounds(*box, names=names, bounded=bounded, periodic=periodic)
     for warning in caught:
         warnings.warn(warning.message, stacklevel=3)  # at the line where the problem is made
+    bounds = space.bounds
+    binary = mask & space.free & (bounds.upper - bounds.lower == 2.0)
+    if binary.any():
+        name = names[int(np.argmax(binary))]
+        warnings.warn(
+            f"the integer {name!r} has only two values, from which a surrogate of continuous "
+            "coordinates cannot tell the width of the posterior: the evidence will be poor (fix "
+            "the parameter at either value, run both, and compare or average them by evidence)",
+            UserWarning,
+            stacklevel=3,
+        )
     both = mask & space.bounds.periodic
     if both.any():
         name = names[int(np.argmax(both))]
@@ -102,4 +122,4 @@ def round_to_integers(theta: ArrayLike, bounds: Bounds, integer: BoolArray) -> F
     inside = (given >= low - 0.5) & (given <= high + 0.5)
     # On the outer edge of the last cell rounding to even may leave the bounds.
     theta[..., free] = np.where(inside, np.clip(np.rint(given), low, high), np.rint(given))
-    return theta
+    return theta + 0.0  # no negative zeros

@@ -20,6 +20,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from quell.gp.data import LARGEST_NOISE_SD
+
 Noise = Literal["auto", "reported", "unknown", "exact"]
 NOISE_MODES: tuple[Noise, ...] = ("auto", "reported", "unknown", "exact")
 
@@ -158,7 +160,7 @@ def _with_sd(value: float, sd: Any, noise: Noise) -> Outcome:
             kind="bad return",
             value=value,
         )
-    if sd <= 0.0 or sd == inf:
+    if sd <= 0.0 or sd > LARGEST_NOISE_SD:
         return Outcome.failure(
             f"the SD must be positive and finite, got {sd!r} (return nan where it is missing; "
             'choose noise="exact" for a target without noise)',

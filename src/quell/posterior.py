@@ -58,6 +58,8 @@ class Posterior:
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` draws (n, dimension), always inside the bounds."""
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
         return self._rounded(self.space.to_original(self.mixture.sample(n, rng, stratified=True)))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
@@ -155,7 +157,11 @@ class Marginal:
         return np.where(inside, density * np.exp(-log_slope), 0.0)
 
     def cdf(self, value: ArrayLike) -> FloatArray:
-        """Probability of values up to ``value`` (...)."""
+        """Probability of values up to ``value`` (...).
+
+        For a periodic parameter counted from the seam, opposite the plausible box, like
+        `quantile`.
+        """
         value = np.asarray(value, dtype=np.float64)
         inside, v, _ = self.space.standard_coordinate(self.parameter, value)
         below = value <= self.space.bounds.lower[self.parameter]
@@ -168,6 +174,8 @@ class Marginal:
 
         For a periodic parameter counted from the seam.
         """
+        if np.ndim(p) != 0:
+            raise TypeError(f"p must be one number, got an array of shape {np.shape(p)}")
         if not 0 < p < 1:
             raise ValueError(f"p must be between 0 and 1, got {p}")
 

@@ -95,7 +95,8 @@ class Result:
                 continue
             marginal = self.posterior.marginal(i)
             values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
-            lines.append(f"{name:{width}}" + "".join(f"{value:11.4g}" for value in values))
+            seam = "  (through the bounds)" if values[2] > values[4] else ""
+            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in values) + seam)
         whole = [n for n, i in zip(space.names, self.posterior.integer or (), strict=False) if i]
         if whole:
             lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "

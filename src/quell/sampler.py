@@ -82,7 +82,8 @@ class Sampler:
         pending_timeout: float | None = None,
         on_replay: OnReplay | None = None,
     ) -> None:
-        if pending_timeout is not None and not pending_timeout > 0:
+        number = isinstance(pending_timeout, int | float | np.number)
+        if pending_timeout is not None and not (number and pending_timeout > 0):
             raise ValueError(f"pending_timeout must be positive, got {pending_timeout!r}")
         self._session = Session.begin(
             problem, seed=seed, settings=settings, journal=journal, start=start,

@@ -141,7 +141,7 @@ class Settings:
         others.
         """
         if name not in _PAPER:
-            close = get_close_matches(name, _PAPER, n=1)
+            close = get_close_matches(str(name), _PAPER, n=1)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(

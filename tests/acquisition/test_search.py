@@ -325,11 +325,10 @@ def test_box_expands_only_where_the_point_is_close():
     np.testing.assert_array_equal(same.upper, box.upper)
 
 
-def test_expansion_stops_at_the_limits():
-    box = SearchBox([0.0, 0.0], [1.0, 1.0])
-    limits = SearchBox([-0.01, -9.0], [9.0, 9.0])
-    wider = expand_box(box, [0.0, 0.0], limits)
-    np.testing.assert_allclose(wider.lower, [-0.01, -0.05])
+def test_the_box_reaches_beyond_a_point_far_outside():
+    wider = expand_box(SearchBox([0.0, 0.0], [1.0, 2.0]), [-7.0, 9.0])
+    np.testing.assert_allclose(wider.lower, [-7.05, 0.0])
+    np.testing.assert_allclose(wider.upper, [1.0, 9.1])
 
 
 @pytest.mark.parametrize(

@@ -138,3 +138,30 @@ def test_shaping_leaves_unknown_noise_unknown():
 def test_shaping_refuses_negative_arguments_by_name(argument, value):
     with pytest.raises(ValueError, match=f"{argument} must be non-negative, got"):
         shape_noise(line(Y, 1.0), **{argument: value})
+
+
+class TestPart:
+    rows = np.array([0, 2, 5])
+
+    def data(self, unknown):
+        sd = np.where(np.isin(np.arange(40), unknown), np.nan, 1.0)
+        return TrainingData.from_arrays(np.arange(40.0)[:, None], np.zeros(40), sd)
+
+    @pytest.mark.parametrize("unknown", [[], [5, 9]])
+    def test_the_rows_alone_where_they_have_all_kinds_of_noise(self, unknown):
+        assert self.data(unknown).part(self.rows).equals(self.data(unknown).subset(self.rows))
+
+    @pytest.mark.parametrize(("unknown", "size"), [([7], 4), (range(6, 40), 13)])
+    def test_some_more_where_only_others_have_unknown_noise(self, unknown, size):
+        part = self.data(list(unknown)).part(self.rows)
+        assert part.has_unknown_noise
+        assert part.size == size
+        assert np.isin(self.rows, part.x[:, 0]).all()
+
+
+def test_equality_of_training_sets():
+    data = TrainingData.from_arrays([[0.0], [1.0]], [0.0, 1.0], [np.nan, 1.0])
+    assert data.equals(TrainingData.from_arrays([[0.0], [1.0]], [0.0, 1.0], [np.nan, 1.0]))
+    assert not data.equals(TrainingData.from_arrays([[0.0], [1.0]], [0.0, 2.0], [np.nan, 1.0]))
+    assert not data.equals(TrainingData.from_arrays([[0.0], [1.0]], [0.0, 1.0], 1.0))
+    assert not data.equals(data.subset([0]))

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from quell.gp import HyperparameterPrior, TrainingData
+from quell.gp.data import high_density_rows
 
 FLOOR = 0.5 * math.log(1e-5)
 LOG_TINY = math.log(1e-6)
@@ -402,3 +403,18 @@ def test_draws_repeat_with_the_generator():
     prior = default_prior()
     first, second = (prior.draw(np.random.default_rng(5), 7) for _ in range(2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_empirical_prior_is_read_off_the_better_points():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(50, 2)) * [1.0, 3.0]
+    data = TrainingData.from_arrays(x, -(x**2).sum(axis=1))
+    plain = HyperparameterPrior.for_data(data)
+    prior = HyperparameterPrior.for_data(data, empirical=True)
+    layout, best = prior.layout, high_density_rows(data.y)
+    np.testing.assert_allclose(prior.location[layout.lengths], np.log(x[best].std(axis=0)))
+    assert np.all(prior.scale[layout.lengths] >= 2.0)
+    assert prior.location[layout.mean_max] == data.y.max()
+    assert prior.scale[layout.mean_max] == pytest.approx(np.ptp(data.y[best]))
+    assert prior.upper[layout.mean_max] > plain.upper[layout.mean_max]
+    np.testing.assert_array_equal(prior.lower, plain.lower)

@@ -459,3 +459,15 @@ def test_refresh_refuses_data_of_another_model_by_name():
     fit = train(rng(), make_data(2, 10, "known"), n_samples=1)
     with pytest.raises(ValueError, match="data"):
         refresh(rng(), fit, make_data(2, 10, "unknown"))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_unknown_sd_among_many_data(seed):
+    """A search that looks at a part of the data may miss it."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(160, 2))
+    sd = np.full(160, 0.5)
+    sd[3] = np.nan
+    data = TrainingData.from_arrays(x, -0.5 * (x**2).sum(axis=1) + rng.normal(size=160) / 2, sd)
+    fit = train(rng, data, n_samples=0)
+    assert fit.gp.layout.unknown_noise

@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from infer_helpers import INF, QUICK, Flaky, make, noisy, normal, run, same, true_log_evidence
 from rich.console import Console
 from scipy import stats
 
@@ -16,48 +17,6 @@ from quell.evaluations import Evaluations
 from quell.running.session import Session
 from quell.running.stopping import solution_is_final
 from quell.vbmc import Iteration
-
-QUICK = Settings(final_components=0)
-INF = np.inf
-
-
-def box(dimension):
-    return {
-        "lower": np.full(dimension, -10.0), "upper": np.full(dimension, 10.0),
-        "plausible_lower": np.full(dimension, -3.0), "plausible_upper": np.full(dimension, 3.0),
-    }  # fmt: skip
-
-
-def normal(theta):
-    """Log density of a standard normal without its constant."""
-    return -0.5 * float(np.sum(np.square(theta)))
-
-
-def noisy(theta, rng):
-    return normal(theta) + 0.5 * rng.standard_normal(), 0.5
-
-
-def make(target, dimension=1, **changes):
-    return Problem(target, **(box(dimension) | changes))
-
-
-def run(problem, **changes):
-    arguments = {"budget": 15, "seed": 1, "progress": False, "settings": QUICK}
-    return infer(problem, **(arguments | changes))
-
-
-def true_log_evidence(dimension):
-    return dimension * (0.5 * np.log(2 * np.pi) - np.log(20.0))
-
-
-def same(a, b):
-    np.testing.assert_array_equal(a.evaluations.theta, b.evaluations.theta)
-    np.testing.assert_array_equal(a.evaluations.value, b.evaluations.value)
-    assert (a.elbo, a.elbo_sd) == (b.elbo, b.elbo_sd)
-    np.testing.assert_array_equal(a.posterior.mixture.to_vector(), b.posterior.mixture.to_vector())
-    figures = ("elbo", "elbo_sd", "gskl", "reliability", "n_components", "best_lcb")
-    for one, other in zip(a.iterations, b.iterations, strict=True):
-        assert [getattr(one, f) for f in figures] == [getattr(other, f) for f in figures]
 
 
 @pytest.fixture(scope="module")
@@ -175,14 +134,12 @@ class TestBudget:
             run(make(target), budget=1)
         assert len(target.points) == 0
 
-    @pytest.mark.parametrize("budget", [1, 4])
+    @pytest.mark.parametrize("budget", [1, 9])
     def test_smaller_than_the_design(self, budget):
         target = Counted(normal)
-        try:
-            table = run(make(target, noise="exact"), budget=budget).evaluations
-        except InferenceFailed as error:
-            table = error.evaluations
-        assert len(target.points) == table.n_counted == budget
+        with pytest.raises(ValueError, match="at least 10"):
+            run(make(target, noise="exact"), budget=budget)
+        assert len(target.points) == 0
 
     def test_the_last_evaluations_are_used_too(self):
         result = run(make(noisy), budget=13)
@@ -212,22 +169,6 @@ class TestBudget:
         target = Flaky(normal, {1: ValueError("not now")})
         run(make(target), budget=None, callback=stop)
         assert seen == [150]
-
-
-class Flaky:
-    """A target that raises, or returns, something else at these evaluations (from 1)."""
-
-    def __init__(self, target, special):
-        self.target, self.special, self.n = target, special, 0
-
-    def __call__(self, theta, rng):
-        self.n += 1
-        other = self.special.get(self.n)
-        if isinstance(other, BaseException):
-            raise other
-        if other is not None:
-            return other
-        return self.target(theta, rng) if self.target is noisy else self.target(theta)
 
 
 class TestNoise:
@@ -504,10 +445,37 @@ class TestFailures:
         assert table.n_failed == len(table)
         assert caught.value.result is None
 
-    def test_a_target_that_always_raises_and_a_small_budget(self):
-        with pytest.raises(InferenceFailed, match="budget") as caught:
-            run(make(lambda _theta: 1 / 0), budget=3)
-        assert len(caught.value.evaluations) == 3
+    def test_too_few_usable_evaluations_say_what_failed(self):
+        target = Flaky(normal, {n: OSError("disk full") for n in range(2, 11)})
+        settings = dataclasses.replace(QUICK, max_failed=1.0)
+        with pytest.raises(InferenceFailed, match=r"9 of 10 failed.*disk full") as caught:
+            run(make(target, noise="exact"), budget=10, settings=settings)
+        assert len(caught.value.evaluations) == 10
+
+    def test_zero_density_in_most_of_the_box_is_no_reason_to_give_up(self):
+        def target(theta):
+            return normal(theta) if theta[0] > 2.4 else -INF
+
+        result = run(make(target, noise="exact"), budget=40, seed=3)
+        assert result.evaluations.zero_density[:10].sum() >= 9
+        assert result.posterior.mean()[0] > 1
+
+    def test_zero_density_nearly_everywhere_is_one(self):
+        with pytest.raises(InferenceFailed, match="50 of 50 evaluations failed"):
+            run(make(lambda _theta: -INF, noise="exact"), budget=100)
+
+    def test_the_edge_of_the_density_is_respected(self):
+        """Even by a surrogate that would fit the values on one side to perfection."""
+
+        def target(theta):
+            return normal(theta) if theta[0] > -1 else -INF
+
+        for seed in (1, 5):
+            result = run(make(target, 2, noise="exact"), budget=60, seed=seed)
+            draws = result.posterior.sample(2000, np.random.default_rng(0))
+            assert np.mean(draws[:, 0] < -1) < 0.05
+            truth = true_log_evidence(2) + stats.norm.logcdf(1)
+            assert abs(result.log_evidence - truth) < 0.3
 
     def test_a_target_that_breaks_later_leaves_a_result(self):
         target = Flaky(noisy, {n: OSError("disk full") for n in range(13, 200)})
@@ -673,14 +641,14 @@ def ready(**changes):
         "cpu_seconds": 0.0, "solution": None,
     }  # fmt: skip
     last = Iteration(**(figures | {k: v for k, v in changes.items() if k in figures}))
-    rest = {"last_whitening": 10} | {k: v for k, v in changes.items() if k not in figures}
-    return dataclasses.replace(state, history=(last,), **rest)
+    before = dataclasses.replace(last, index=changes.get("whitened", 10), action="whitening")
+    return dataclasses.replace(state, history=(before, last))
 
 
 class TestEnd:
     @pytest.mark.parametrize(
         ("changes", "finished"),
-        [({}, True), ({"stable": False}, False), ({"last_whitening": 59}, False),
+        [({}, True), ({"stable": False}, False), ({"whitened": 59}, False),
          ({"n_evaluations": 4}, False)],
     )  # fmt: skip
     def test_a_stable_solution_some_time_after_the_last_whitening(self, changes, finished):

@@ -105,8 +105,9 @@ class TestStability:
 
 @pytest.mark.parametrize("batch", [60, 90, 200])
 def test_stability_with_large_batches(batch):
+    """What happened long ago does not count."""
     history = make_history(6, elbo=np.linspace(-5000, 0, 6), n_evaluations=np.arange(1, 7) * batch)
-    is_stable(history, 7 * batch, 0.0, 0.5, noisy=True, batch=batch)
+    assert is_stable(history, 7 * batch, 0.0, 0.5, noisy=True, batch=batch)
     assert not is_stable(history, 7 * batch, 0.0, 1.5, noisy=True, batch=batch)
 
 
@@ -114,9 +115,9 @@ def mixture_of(k):
     return Mixture(np.full(k, 1 / k), np.zeros((k, 1)), np.ones(k), [1.0])
 
 
-def count(history, k=2, n_training=1000, *, noisy=True, full_refit=False):
+def count(history, k=2, n_training=1000, *, noisy=True, full_refit=False, batch=5):
     return next_component_count(
-        history, mixture_of(k), n_training, noisy=noisy, batch=5, full_refit=full_refit
+        history, mixture_of(k), n_training, noisy=noisy, batch=batch, full_refit=full_refit
     )
 
 
@@ -126,6 +127,12 @@ class TestComponents:
     def test_one_more_while_improving(self):
         history = make_history(12, elbo=self.rising, reliability=2.0)
         assert count(history) == 3
+
+    @pytest.mark.parametrize("batch", [10, 30, 60])
+    def test_also_with_large_batches(self, batch):
+        assert count(make_history(12, elbo=self.rising, reliability=2.0), batch=batch) == 3
+        falling = np.append(self.rising[:-1], 0.0)
+        assert count(make_history(12, elbo=falling, reliability=2.0), batch=batch) == 2
 
     def test_two_further_when_reliable_too(self):
         assert count(make_history(12, elbo=self.rising)) == 5

@@ -17,8 +17,9 @@ from vbmc_helpers import (
 )
 
 from quell import Evaluations, Settings
-from quell.gp import HyperparameterPrior, TrainingData, train
+from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train
 from quell.vbmc.training import (
+    _conditioned,
     censored,
     fit_surrogate,
     hyperprior,
@@ -78,7 +79,7 @@ class TestTrainingSet:
         y = data.y - np.log(4.0)
         assert y[1] == y[3]
         assert -40 <= y[1] < -2  # low, but not so low that it bends the surrogate
-        assert data.variance[1] > 0.5
+        assert data.variance[1] == pytest.approx(0.01)  # of the others too
         np.testing.assert_allclose(single[[0, 2, 4]], 0.1)
 
     def test_zero_density_can_be_trimmed(self):
@@ -121,11 +122,45 @@ class TestTrainingSet:
 @settings(max_examples=50, deadline=None, derandomize=True)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.integers(1, 9))
 def test_censored_values_are_clearly_low_but_not_absurd(values, dimension):
-    low, sd = censored(np.array(values), dimension)
+    low, sd = censored(np.array(values), np.full(len(values), 0.5), dimension)
     best = max(values)
     assert low < best
     assert low >= min(min(values), best - 10 * dimension) - 1e-9 or low >= best - 10 * dimension
-    assert sd > 0
+    assert sd == 0.5
+
+
+def test_censored_values_are_about_as_noisy_as_the_others():
+    values = np.zeros(3)
+    sds = [[0.0, 0.0, 0.0], [0.7, 0.5, 0.6], [9.0, 9.0, 9.0], [np.nan, 0.3, np.nan], [np.nan] * 3]
+    found = [censored(values, np.array(sd), 2)[1] for sd in sds]
+    np.testing.assert_allclose(found, [0.1, 0.6, 1.2, 0.3, 1.2])
+
+
+def test_hopelessly_low_values_are_taken_for_zero_density():
+    problem = unbounded_problem(1)
+    low = [-1e10, -1e300, -np.finfo(float).max]
+    state = make_state(problem, [[0.0], [1.0], [2.0], [3.0], [4.0]], [-1.0, *low, -900.0])
+    data, rows, _ = training_set(state, SETTINGS)
+    assert rows.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(data.y - data.y[0], [0.0, -10.0, -10.0, -10.0, -899.0])
+
+
+class TestConditioning:
+    """Another training set under the same hyperparameters."""
+
+    x = np.array([[0.0], [1.0], [2.5]])
+    theta = np.array([[0.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
+
+    @pytest.mark.parametrize(
+        ("y", "sd"), [([0.0, -0.5, -2.0], 0.1), ([0.0, -3.0, -2.0], 0.1), ([0.0, -0.5, -2.0], 0.3)]
+    )
+    def test_also_where_an_older_observation_has_changed(self, y, sd):
+        old = TrainingData.from_arrays(self.x[:2], [0.0, -0.5], 0.1)
+        data = TrainingData.from_arrays(self.x, y, sd)
+        found = _conditioned(GaussianProcess.condition(old, self.theta), data)
+        wanted = GaussianProcess.condition(data, self.theta)
+        for one, other in zip(found.pooled(self.x), wanted.pooled(self.x), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
 class TestSampleCount:
@@ -144,6 +179,13 @@ class TestSampleCount:
         assert self.count(200, min_samples=1) == 6  # round(80/√200)
         assert min(counts) >= 2
         assert self.count(10_000, min_samples=4) == 4
+
+    def test_a_larger_cap_is_for_after_warmup(self):
+        assert self.count(25, max_samples=1000) == 8
+        state = make_state(unbounded_problem(1), np.arange(25.0)[:, None], np.zeros(25))
+        state = replace(state, warmup=False)
+        assert sample_count(state, Settings(max_samples=1000)) == 16  # 80/√25
+        assert sample_count(state, Settings()) == 8
 
     def test_the_papers_switch_to_the_mode(self):
         assert self.count(209, min_samples=1) > 0

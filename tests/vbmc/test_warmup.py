@@ -25,13 +25,15 @@ def is_over(monkeypatch):
     """warmup_is_over for histories of ELBOs and of running lower bounds."""
     problem = make_problem(1)
 
-    def check(elbo, lcb, *, n_evaluations=None, trims=(), batch=BATCH, **columns):
+    def check(
+        elbo, lcb, *, n_evaluations=None, trims=(), batch=BATCH, by_elbo_alone=False, **columns
+    ):
         n = len(elbo)
         counts = 10 + BATCH * np.arange(n) if n_evaluations is None else n_evaluations
         history = make_history(n, elbo=elbo, n_evaluations=counts, warmup=True, **columns)
         state = replace(make_state(problem, [[0.0]], [0.0]), history=history, trims=trims)
         monkeypatch.setattr(warmup, "running_lower_bounds", lambda *_: np.asarray(lcb, float))
-        return warmup_is_over(state, np.arange(1), batch)
+        return warmup_is_over(state, np.arange(1), batch, by_elbo_alone=by_elbo_alone)
 
     return check
 
@@ -47,6 +49,10 @@ class TestCriteria:
     def test_either_alone_does_not(self, is_over):
         assert not is_over(RISING, 0.05 * np.arange(7))
         assert not is_over(FLAT, RISING)
+
+    def test_before_the_paper_the_elbo_alone_decided(self, is_over):
+        assert is_over(FLAT, RISING, by_elbo_alone=True)
+        assert not is_over(RISING, FLAT, by_elbo_alone=True)
 
     def test_progress_is_measured_in_nats_per_evaluation(self, is_over):
         for gain, expected in ((0.95, True), (1.05, False)):  # 0.2 for each of 5 evaluations

@@ -55,8 +55,18 @@ def start_points(problem: Problem, start: ArrayLike | Result | None, seed: int) 
         draws = start.posterior.sample(200, rng)
         order = np.argsort(-start.posterior.log_density(draws))
         spread = draws[order[: int(0.99 * len(draws))]]
+        mode = start.posterior.mode()
+        fixed = ~problem.space.free
+        spread[:, fixed] = mode[fixed] = problem.space.bounds.lower[fixed]
+        spread = spread[problem.space.contains(spread)]
+        if not len(spread):
+            raise ValueError(
+                "start is a result whose posterior lies outside the problem's bounds (leave it "
+                "out, or check the bounds)"
+            )
+        mode = mode if problem.space.contains(mode) else spread[0]
         count = max(problem.space.dimension, 10) - 1
-        start = np.vstack([start.posterior.mode(), rng.permutation(spread)[:count]])
+        start = np.vstack([mode, rng.permutation(spread)[:count]])
     points = np.atleast_2d(as_floats("start", start))
     if points.ndim != 2 or points.shape[1] != problem.dimension:
         raise ValueError(f"start must have shape ({problem.dimension},) or (n, "

@@ -133,9 +133,7 @@ class Engine:
         """The last state computed, at no cost; it may not know the latest evaluations."""
         return self._state if self._ahead is None else self._ahead
 
-    def result(
-        self, reasons: Sequence[str] = (), *, wall_seconds: float = np.nan, as_it_is: bool = False
-    ) -> Result:
+    def result(self, reasons: Sequence[str] = (), *, as_it_is: bool = False) -> Result:
         """Choose the iteration to return, polish it, and report; changes nothing.
 
         The iteration under way is closed first, so that the last evaluations count too, unless
@@ -182,7 +180,7 @@ class Engine:
             settings=self.settings,
             seed=self.seed,
             cpu_seconds=self.cpu_seconds,
-            wall_seconds=wall_seconds,
+            wall_seconds=np.nan,  # known to whoever keeps the time
             target_seconds=self.target_seconds,
         )
 
@@ -224,7 +222,7 @@ class Engine:
         if len(self.table) > len(self._state.evaluations):
             return True
         given_only = self._state.fit is None and not len(self._state.design)
-        return given_only and int(self.table.ok.sum()) >= 2
+        return given_only and self.table.n_distinct >= 2
 
     def _next_step(self) -> int:
         """The step at which the next point is searched for, less one."""
@@ -264,7 +262,11 @@ class Engine:
             raise InferenceFailed(self._undecided, self.table)
 
     def _why_nothing(self, reasons: Sequence[str]) -> str:
-        why = "; ".join(reasons) or f"there are {len(self.table)} evaluations, which is too few"
+        table = self.table
+        why = "; ".join(reasons) or f"there are {len(table)} evaluations, which is too few"
+        if table.n_failed:
+            last = next(text for text in reversed(table.error) if text)
+            why += f" ({table.n_failed} of {len(table)} failed, the last one with: {last})"
         if self._noise.is_waiting:
             why += ' (noise="auto" is not settled: the next point asked for repeats one)'
         return (

@@ -59,6 +59,6 @@ class NoiseCheck:
         raise NoiseUndecided(
             f"two evaluations of the target at {theta.tolist()} gave {self.value!r} "
             f"and {outcome.value!r}: the target is noisy, but returns no SD. Return the pair "
-            '(value, SD) if the SD of the noise can be estimated; otherwise pass noise="unknown" to '
-            "Problem, and its size will be fitted."
+            '(value, SD) if the SD of the noise can be estimated; otherwise pass noise="unknown" '
+            "to Problem, and its size will be fitted."
         )

@@ -19,6 +19,15 @@ from quell.vbmc import State
 Callback = Callable[[Update], Any]
 
 
+def is_true(answer: Any) -> bool:
+    """Whether a callback returned True, Python's or NumPy's; other objects are no answer.
+
+    >>> is_true(np.True_), is_true(None), is_true(1)
+    (True, False, False)
+    """
+    return isinstance(answer, bool | np.bool_) and bool(answer)
+
+
 @dataclass
 class Run:
     """A loop under way: the session, where its points are evaluated, and why it will end.
@@ -119,7 +128,7 @@ class Run:
         display.show(update)
         if len(state.history) > self.n_iterations:
             self.n_iterations = len(state.history)
-            if callback is not None and callback(update) is True:
+            if callback is not None and is_true(callback(update)):
                 self.stop("stopped by the callback")
             elif engine.settings.stop_early and solution_is_final(state, engine.settings):
                 self.stop("the solution is stable")

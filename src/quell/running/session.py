@@ -114,7 +114,8 @@ class Session:
 
     def result(self, reasons: Sequence[str] = (), *, as_it_is: bool = False) -> Result:
         """What is known now; see :meth:`Engine.result`."""
-        return self.engine.result(reasons, wall_seconds=self.wall_seconds, as_it_is=as_it_is)
+        result = self.engine.result(reasons, as_it_is=as_it_is)
+        return replace(result, wall_seconds=self.wall_seconds)
 
     def close(self) -> None:
         """Let go of the journal."""

@@ -151,6 +151,10 @@ def refuse(
 
 def _bounded_families(bounded: str | Sequence[str], names: tuple[str, ...]) -> tuple[str, ...]:
     choices = ", ".join(map(repr, FAMILIES))
+    if not isinstance(bounded, str | Sequence | np.ndarray):
+        raise ValueError(
+            f"bounded must be one of {choices}, or a sequence of them, got {bounded!r}"
+        )
     families = (bounded,) * len(names) if isinstance(bounded, str) else tuple(bounded)
     if len(families) != len(names):
         raise ValueError(

@@ -60,8 +60,7 @@ def initial_state(
     """
     space = problem.space
     size = max(space.dimension, SMALLEST_DESIGN)
-    n_given = int(evaluations.ok.sum())
-    n_random = max(0, size - len(starts) - n_given)
+    n_random = max(0, size - len(starts) - evaluations.n_distinct)
     half = np.full(space.dimension, BOX_HALF_WIDTH)
     box = SearchBox(-half, half)
     known = space.to_inference(np.concatenate([starts, evaluations.theta[evaluations.ok]]))
@@ -104,7 +103,7 @@ def propose(
     if state.n_asked < len(state.design):
         return state.design[state.n_asked]
     if state.fit is None or state.mixture is None:
-        # More points are wanted than the design has, before any value is known.
+        # More points are wanted than the design has, before there is enough for a fit.
         return random_points(rng, problem, state.space, 1)[0]
     _, _, single_sd = training_set(state, settings)
     gp = state.fit.gp
@@ -222,12 +221,15 @@ def absorb(
 
 
 def enough_for_a_fit(state: State) -> bool:
-    """Whether the design is evaluated, or points of the user's own make up for it."""
+    """Whether the design is evaluated, or points of the user's own make up for it.
+
+    Until there are two different points without failure, random ones follow the design.
+    """
     table = state.evaluations
-    n_ok, n_user = int(table.ok.sum()), table.origin.count("user")
+    n_distinct, n_user = table.n_distinct, table.origin.count("user")
     designed = table.n_counted - n_user >= len(state.design)
-    made_up = n_user > 0 and n_ok >= max(state.dimension, SMALLEST_DESIGN)
-    return n_ok >= 2 and (designed or made_up)
+    made_up = n_user > 0 and n_distinct >= max(state.dimension, SMALLEST_DESIGN)
+    return n_distinct >= 2 and (designed or made_up)
 
 
 def quick_update(

@@ -19,9 +19,15 @@ from quell.gp import (
 )
 from quell.settings import Settings
 from quell.space import InferenceSpace
+from quell.space.bounds import BoolArray
 from quell.vbmc.state import State
 from quell.vbmc.subset import kept_rows, learning_rows
 
+#: A value this many nats below the best is as good as zero density: some targets return a huge
+#: negative number where they mean that.
+HOPELESS = 1e6
+#: Zero density is entered with at least this SD.
+SMALLEST_CENSORED_SD = 0.1
 #: Most hyperparameter samples held in warm-up, and how their number falls with the data.
 MOST_SAMPLES_IN_WARMUP = 8
 SAMPLES_TIMES_ROOT_N = 80.0
@@ -37,9 +43,9 @@ def training_set(state: State, settings: Settings) -> tuple[TrainingData, np.nda
 
     Repeated evaluations of one point are one observation: their precision-weighted mean. The
     returned row of an observation is that of its first evaluation. Failed and trimmed
-    evaluations are left out; a point of zero density enters as a low value that the noise
-    keeps from bending the surrogate (see :func:`censored`). Of very many points some are chosen
-    (see :mod:`quell.vbmc.subset`).
+    evaluations are left out; a point of zero density, or next to it (`HOPELESS`), enters as a low
+    value (see :func:`censored`). Of very many points some are chosen (see
+    :mod:`quell.vbmc.subset`).
     """
     return _training_set(
         state.evaluations, state.trimmed.tobytes(), state.space, state.noisy,
@@ -52,12 +58,13 @@ def _training_set(
     table: Evaluations, trimmed: bytes, space: InferenceSpace, noisy: bool, shape: bool
 ) -> tuple[TrainingData, np.ndarray, FloatArray]:
     used = ~np.frombuffer(trimmed, dtype=bool)
-    merged = table.merge_duplicates(used)
+    hopeless = is_hopeless(table.log_joint)
+    merged = table.merge_duplicates(used & ~hopeless)
     rows, theta, y, sd = merged.row, merged.theta, merged.log_joint, merged.sd
     single = sd * np.sqrt(merged.count)
-    zero = np.flatnonzero(table.zero_density & used)
+    zero = np.flatnonzero((table.zero_density | hopeless) & used)
     if len(zero):
-        low, low_sd = censored(y, space.dimension)
+        low, low_sd = censored(y, sd, space.dimension)
         rows = np.concatenate([rows, zero])
         order = np.argsort(rows, kind="stable")
         rows = rows[order]
@@ -76,14 +83,29 @@ def _training_set(
     return data, rows, single
 
 
-def censored(log_joint: FloatArray, dimension: int) -> tuple[float, float]:
+def is_hopeless(log_joint: FloatArray) -> BoolArray:
+    """Mask (N,) of values so far below the best that the surrogate could not resolve the others.
+
+    >>> is_hopeless(np.array([-2.0, np.nan, -1e300, -9.0]))
+    array([False, False,  True, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(log_joint < np.fmax.reduce(log_joint, initial=-np.inf) - HOPELESS)
+
+
+def censored(log_joint: FloatArray, sd: FloatArray, dimension: int) -> tuple[float, float]:
     """Value and SD by which a point of zero density enters the training set.
 
-    As low as the lowest value kept, at most 10 D below the best: known to be low, not how low.
+    As low as the lowest value kept, at most 10 D below the best: known to be low, not how low. It
+    is about as noisy as the others, given their values and SDs, each (n,). If it were much noisier,
+    exact values around would make the surrogate go on smoothly where there is no density.
     """
     best = float(log_joint.max())
     low = max(float(log_joint.min()), best - 10.0 * dimension)
-    return min(low, best - 5.0), 1.0 + 0.1 * dimension
+    known = sd[~np.isnan(sd)]
+    most = 1.0 + 0.1 * dimension
+    typical = float(np.median(known)) if len(known) else most
+    return min(low, best - 5.0), float(np.clip(typical, SMALLEST_CENSORED_SD, most))
 
 
 def sample_count(state: State, settings: Settings) -> int:
