@@ -107,6 +107,10 @@ PROBLEMS = [
          made(prior=[scipy.stats.poisson(3)] * 2)),
     Case("a prior that is zero within the bounds", "ValueError", "zero everywhere",
          made(prior=[scipy.stats.uniform(20, 1)] * 2)),
+    Case("a plausible box where the prior is zero", "ValueError", "beyond which the prior is zero",
+         made(prior=[scipy.stats.uniform(0, 9)] * 2)),
+    Case("a joint prior of another dimension", "ValueError", "but there are 2",
+         made(prior=scipy.stats.multivariate_normal([0, 0, 0]))),
     Case("an integer parameter that does not exist", "ValueError", "unknown name",
          made(integer=["n"])),
     Case("a negative guess of the noise", "ValueError", "positive", made(noise_guess=-1.0)),
@@ -114,6 +118,7 @@ PROBLEMS = [
 
 ARGUMENTS = [
     Case("a budget of 0", "ValueError", "budget", lambda _: run(budget=0)),
+    Case("a budget smaller than the design", "ValueError", "at least 10", lambda _: run(budget=9)),
     Case("a negative seed", "ValueError", "seed", lambda _: run(seed=-1)),
     Case("a start out of bounds", "ValueError", "start", lambda _: run(start=[11.0])),
     Case("a head start with a value too few", "ValueError", "values",

@@ -103,7 +103,8 @@ class Joint:
         if isinstance(size, int | np.integer) and size != len(self.names):
             raise ValueError(
                 f"prior is the joint distribution {distribution_text(self.distribution)} of {size} "
-                f"parameter{'s' if size > 1 else ''}, but there are {len(self.names)}: {list(self.names)}"
+                f"parameter{'s' if size > 1 else ''}, but there are {len(self.names)}: "
+                f"{list(self.names)}"
             )
 
     def log_density(self, theta: FloatArray) -> FloatArray:

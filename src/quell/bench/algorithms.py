@@ -36,7 +36,7 @@ ALGORITHMS = {
     "imiqr": "the paper's, with IMIQR acquisition",
     "eig": "the paper's, with expected information gain",
     "npro": "the paper's, with noisy prospective uncertainty sampling",
-    "nowv": "the paper's VIQR without whitening and final boost",
+    "nowv": "the paper's VIQR without whitening and more components at the end",
     "map": "the paper's VIQR with one hyperparameter vector (MAP)",
     "old": "VBMC before the paper (prospective uncertainty sampling)",
     "pyvbmc": "PyVBMC, if it is installed",

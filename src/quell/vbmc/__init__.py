@@ -1,8 +1,10 @@
 """The algorithm: Variational Bayesian Monte Carlo as two steps on one state.
 
 ``step`` proposes points and absorbs values; ``update`` ends an iteration; ``training`` builds
-the training set and fits the surrogate; ``reliability``, ``warmup`` and ``whitening`` are the
-rules; ``finish`` chooses and polishes what is returned; ``state`` is what they all pass on.
+the training set, of very many points from a ``subset``, and fits the surrogate; ``reliability``,
+``warmup`` and ``whitening``, along the ``curvature``, are the rules; ``finish`` chooses and
+polishes what is returned, ``evidence`` estimates the log evidence; ``state`` is what they all pass
+on.
 """
 
 from quell.vbmc.finish import best_iteration, boost
