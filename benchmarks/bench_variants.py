@@ -5,8 +5,9 @@
 2. ``viqr`` and ``nowv`` on cigar D = 4, a correlated normal, with noise of SD 1: the paper's claim
    is that whitening helps where parameters are correlated.
 
-Budget 50 (D + 2), the same seeds for all; three times as many of ``viqr`` and ``npro`` on rosenbrock,
-for that is the claim of a decisive difference. Resumable: finished runs stay in the file.
+Budget 50 (D + 2), the same seeds for all; three times as many of ``viqr`` and ``npro`` on
+rosenbrock, for that is the claim of a decisive difference. Resumable: finished runs stay in the
+file.
 """
 
 from campaign import campaign_parser, finished

@@ -1,4 +1,4 @@
-"""The reduction of an integrated interquantile range, common to VIQR and IMIQR.
+"""The reduction of an integrated interquantile range, common to VIQR, IMIQR and WIQR.
 
 Both losses (paper, Eqs. 8 and 9) are sums over points a and hyperparameter samples s,
 

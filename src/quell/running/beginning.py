@@ -10,6 +10,7 @@ from quell.checks import FloatArray, as_floats
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.result import Result
+from quell.vbmc.step import SMALLEST_DESIGN
 
 
 def check_seed(seed: Any) -> int:
@@ -65,7 +66,7 @@ def start_points(problem: Problem, start: ArrayLike | Result | None, seed: int) 
                 "out, or check the bounds)"
             )
         mode = mode if problem.space.contains(mode) else spread[0]
-        count = max(problem.space.dimension, 10) - 1
+        count = max(problem.space.dimension, SMALLEST_DESIGN) - 1
         start = np.vstack([mode, rng.permutation(spread)[:count]])
     points = np.atleast_2d(as_floats("start", start))
     if points.ndim != 2 or points.shape[1] != problem.dimension:

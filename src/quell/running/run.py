@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from quell.errors import InferenceFailed, JournalError
+from quell.evaluations import NO_PRIOR_DENSITY
 from quell.outcome import Outcome
 from quell.progress import Progress, Update
 from quell.result import Result
@@ -82,7 +83,7 @@ class Run:
         """Submit a job, unless the prior says already that the density is zero there."""
         problem = self.session.engine.problem
         if problem.log_prior(job.ask.theta) == -np.inf:
-            outcome = Outcome.failure("zero prior density", kind="zero density", value=-np.inf)
+            outcome = Outcome.failure(NO_PRIOR_DENSITY, kind="zero density", value=-np.inf)
             self.pool.answer(Answer(job, outcome))
         else:
             self.pool.submit(problem, job)
