@@ -297,7 +297,7 @@ rows = st.lists(
 
 
 @given(rows)
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_merging_is_the_sequential_update_in_any_order(rows):
     table = Evaluations.from_arrays(
         [[r[0]] for r in rows], [r[1] for r in rows], [r[2] for r in rows]

@@ -48,7 +48,7 @@ def test_uniform_is_zero_outside_the_box_and_counts_a_circle_as_its_period():
     st.lists(st.tuples(st.floats(-1e6, 1e6), st.floats(0.1, 1e6)), min_size=1, max_size=4),
     st.integers(0, 2**31),
 )
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(deadline=None, max_examples=40)
 def test_uniform_integrates_to_one_over_any_box(sides, seed):
     lower = np.array([low for low, _ in sides])
     width = np.array([width for _, width in sides])

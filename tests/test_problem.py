@@ -318,7 +318,7 @@ def test_value_is_kept_where_only_the_sd_is_bad():
     st.sampled_from(["auto", "reported", "unknown", "exact"]),
     st.booleans(),
 )
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(deadline=None, max_examples=300)
 def test_nothing_returned_ever_raises(value, noise, vectorised):
     outcome = returning(value, noise=noise, vectorised=vectorised).evaluate(POINT)
     assert outcome.failed == (outcome.kind is not None) == (outcome.error is not None)
@@ -649,7 +649,7 @@ def test_targets_see_integers_only():
 
 
 @given(st.floats(-0.5, 3.5), st.floats(-10, 10))
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_snap_is_idempotent_and_moves_integers_by_half_at_most(k, a):
     problem = whole()
     snapped = problem.snap([a, k])
@@ -694,7 +694,7 @@ def test_snap_takes_circles_into_one_period():
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e3, 1e3), st.floats(0.1, 1e3))
-@settings(deadline=None, derandomize=True)
+@settings(deadline=None)
 def test_snapped_circles_stay_in_bounds(theta, low, period):
     problem = quell.Problem(
         quadratic, lower=low, upper=low + period, plausible_lower=low + 0.3 * period,

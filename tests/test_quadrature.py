@@ -13,7 +13,7 @@ from quell.gp.marginal import MarginalLikelihood
 from quell.mixture import Mixture
 from quell.quadrature import Quadrature
 
-modest = settings(deadline=None, derandomize=True, max_examples=4)
+modest = settings(deadline=None, max_examples=4)
 seeds = st.integers(0, 10_000)
 SAMPLE_WEIGHTS = {1: [1.0], 2: [0.8, 0.2], 3: [0.2, 0.5, 0.3], 4: [0.1, 0.4, 0.2, 0.3]}
 

@@ -11,7 +11,7 @@ from quell.mixture import Mixture
 from quell.space import InferenceSpace
 
 INF = np.inf
-property_test = settings(max_examples=40, deadline=None, derandomize=True)
+property_test = settings(max_examples=40, deadline=None)
 
 # lower, upper, plausible_lower, plausible_upper, periodic
 KINDS = {

@@ -9,7 +9,7 @@ from quell.acquisition import Situation
 from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture
 
-modest = settings(deadline=None, derandomize=True, max_examples=12)
+modest = settings(deadline=None, max_examples=12)
 U = norm.ppf(0.75)
 NAMES = ("wiqr", "viqr", "imiqr", "eig", "npro", "pro")
 

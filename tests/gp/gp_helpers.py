@@ -9,7 +9,7 @@ from hypothesis import settings
 
 from quell.gp import TrainingData
 
-modest = settings(deadline=None, derandomize=True, max_examples=15)
+modest = settings(deadline=None, max_examples=15)
 NOISES = ("exact", "known", "unknown", "partly")
 
 

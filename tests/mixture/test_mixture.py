@@ -6,7 +6,7 @@ from scipy import stats
 
 from quell.mixture import Mixture
 
-modest = settings(deadline=None, derandomize=True, max_examples=25)
+modest = settings(deadline=None, max_examples=25)
 sizes = {"n_components": st.integers(1, 6), "dimension": st.integers(1, 5)}
 
 

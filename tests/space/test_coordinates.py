@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from quell.space import InferenceSpace
 
 INF = np.inf
-property_test = settings(max_examples=60, deadline=None, derandomize=True)
+property_test = settings(max_examples=60, deadline=None)
 
 # name: (lower, upper, plausible_lower, plausible_upper), two-sided map, periodic
 COORDINATES = {

@@ -8,7 +8,7 @@ from quell.mixture import Mixture, entropy, entropy_lower_bound
 from quell.quadrature import Quadrature
 from quell.variational.objective import Objective, Penalty
 
-modest = settings(deadline=None, derandomize=True, max_examples=10)
+modest = settings(deadline=None, max_examples=10)
 seeds = st.integers(0, 10_000)
 BOX = Penalty(np.array([-1.0, -2.0]), np.array([1.0, 6.0]))  # widths 2 and 8
 

@@ -16,7 +16,7 @@ from quell.vbmc.reliability import (
     reliability_index,
 )
 
-property_test = settings(max_examples=50, deadline=None, derandomize=True)
+property_test = settings(max_examples=50, deadline=None)
 
 
 class TestIndex:
