@@ -1,6 +1,6 @@
 """The reduction of an integrated interquantile range, common to VIQR, IMIQR and WIQR.
 
-Both losses (paper, Eqs. 8 and 9) are sums over points a and hyperparameter samples s,
+The losses (paper, Eqs. 8 and 9, and WIQR) are sums over points a and hyperparameter samples s,
 
     loss(x) = Σ_s,a W_sa 2 sinh(u s'_sa(x)),   s'² = s² - τ²(x),   u = Φ⁻¹(0.75),
 
