@@ -61,8 +61,9 @@ def infer(
         Points under evaluation at a time; by default as many as the executor has workers. Without
         an executor: how many points a vectorised target is given in one call, 1 by default.
     timeout
-        Seconds after which an evaluation has failed. A worker of an executor cannot be
-        interrupted: it is not given another point before it is done. Without an executor the
+        Seconds after which an evaluation has failed (of a vectorised target, a call with all its
+        points). A worker of an executor cannot be interrupted: it is not given another point
+        before it is done. Without an executor the
         target is interrupted by a signal, which works in the main thread on Unix, and when
         control is back in Python.
     retries
