@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import TrainingData, train
 from quell.gp.data import high_density_rows
 from quell.mixture import Mixture, normal_base_sample

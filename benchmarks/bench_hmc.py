@@ -24,7 +24,7 @@ import gpyreg
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import (
     GaussianProcess,
     HyperparameterPrior,

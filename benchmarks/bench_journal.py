@@ -14,8 +14,8 @@ import numpy as np
 
 from quell import Evaluations, Problem, Settings, read_journal
 from quell.journal import Journal
-from quell.outcome import Outcome
-from quell.running.told import Ask, Told
+from quell.problem.outcome import Outcome
+from quell.run.told import Ask, Told
 
 
 def main() -> None:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench import data, load
 from quell.bench.data import read_json
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.real import REAL
-from quell.checks import FloatArray
 from quell.text import table
 from quell.threads import single_threaded
 

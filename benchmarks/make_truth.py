@@ -32,6 +32,7 @@ import numpy as np
 import scipy
 
 import quell
+from quell.arrays import FloatArray
 from quell.bench import data, load
 from quell.bench.density import density_on_box, total_variation
 from quell.bench.metrics import gskl
@@ -41,7 +42,6 @@ from quell.bench.truth import Truth
 from quell.bench.truth.chains import BURN_IN, Chains, import_emcee, run_chains
 from quell.bench.truth.importance import LogDensity, Proposal, Weighted, adapt, fit_proposal
 from quell.bench.truth.shipped import shipped_truth, write_truth
-from quell.checks import FloatArray
 from quell.space import InferenceSpace
 
 FOLDER = Path(__file__).parent.parent / "src" / "quell" / "bench" / "truth"

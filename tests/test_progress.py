@@ -9,7 +9,7 @@ from rich.console import Console
 
 from quell import Problem
 from quell.evaluations import Evaluations
-from quell.outcome import Outcome
+from quell.problem.outcome import Outcome
 from quell.progress import Progress, Update, clock, render
 from quell.vbmc import Iteration, initial_state
 

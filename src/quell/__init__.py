@@ -5,13 +5,12 @@ from quell.errors import InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations
 from quell.infer import infer
 from quell.journal import read_journal
-from quell.posterior import Marginal, Posterior
 from quell.problem import Problem
-from quell.result import Result
+from quell.results import Marginal, Posterior, Result
 from quell.sampler import Sampler
 from quell.settings import Settings
+from quell.studies.result import StudyResult
 from quell.study import study
-from quell.study_result import StudyResult
 
 __version__ = "0.1.0.dev0"
 

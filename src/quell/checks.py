@@ -7,9 +7,12 @@ Each function returns the checked float array (a copy the caller owns) or raises
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from quell.arrays import BoolArray, FloatArray
+
+#: A larger noise SD than this says nothing, and its square would soon overflow.
+LARGEST_NOISE_SD = 1e100
 
 
 def coordinate_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:
@@ -83,7 +86,7 @@ def matrix(
 def raise_at(
     argument: str,
     array: FloatArray,
-    bad: NDArray[np.bool_],
+    bad: BoolArray,
     demand: str,
     names: Sequence[str] | None = None,
 ) -> None:
@@ -97,9 +100,9 @@ def raise_at(
 
 def coordinate_mask(
     argument: str,
-    given: Sequence[str] | Sequence[bool] | NDArray[np.bool_] | None,
+    given: Sequence[str] | Sequence[bool] | BoolArray | None,
     names: tuple[str, ...],
-) -> NDArray[np.bool_]:
+) -> BoolArray:
     """Mask (n,) of coordinates chosen by their names or by a mask; all False for None.
 
     >>> coordinate_mask("integer", ["b"], ("a", "b"))

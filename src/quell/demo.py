@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench import load
-from quell.checks import FloatArray
 from quell.infer import infer
 from quell.problem import Problem
-from quell.result import Result
+from quell.results import Result
 from quell.settings import Settings
 
 NOISE_SD = 1.0

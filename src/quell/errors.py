@@ -1,7 +1,12 @@
 """The exceptions of a run."""
 
-from quell.evaluations import Evaluations
-from quell.result import Result
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # they carry what the highest rooms make, and are raised in the lowest
+    from quell.evaluations import Evaluations
+    from quell.results import Result
 
 
 class InferenceFailed(RuntimeError):

@@ -11,12 +11,12 @@ from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.progress import Progress
-from quell.result import Result
-from quell.running.executing import make_pool
-from quell.running.run import Callback, Run
-from quell.running.session import Session
-from quell.running.stopping import INTERRUPTED, check_budget, refuse_if_too_small
+from quell.results import Result
+from quell.run.loop import Callback, Run
+from quell.run.session import Session
+from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small
 from quell.settings import Settings
+from quell.workers.executor_pool import make_pool
 
 
 def infer(

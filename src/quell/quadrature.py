@@ -20,7 +20,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, matrix
+from quell.arrays import FloatArray
+from quell.checks import matrix
 from quell.gp.model import kernel
 from quell.gp.pooling import between_divisor, between_variance, pooled_mean
 from quell.gp.posterior import GaussianProcess

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, as_floats
+from quell.arrays import FloatArray
+from quell.checks import as_floats
 from quell.evaluations import Evaluations
-from quell.head_start import sd_under
-from quell.outcome import FailureKind, Outcome
+from quell.evaluations.head_start import sd_under
 from quell.problem import Problem
-from quell.result import Result
-from quell.running.matching import Matcher
-from quell.running.session import OnReplay, Session
-from quell.running.stopping import solution_is_final
-from quell.running.told import USER, Ask, Told
+from quell.problem.outcome import FailureKind, Outcome
+from quell.results import Result
+from quell.run.matching import Matcher
+from quell.run.session import OnReplay, Session
+from quell.run.stopping import solution_is_final
+from quell.run.told import USER, Ask, Told
 from quell.settings import Settings
 
 

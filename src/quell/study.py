@@ -11,16 +11,17 @@ import numpy as np
 
 from quell.infer import infer
 from quell.problem import Problem
-from quell.result import Result
-from quell.running.beginning import check_seed
-from quell.running.campaign import Here, campaign_display, perform_all
-from quell.running.executing import check_workers
-from quell.running.executors import check_executor, refuse_unless_sendable
-from quell.running.stopping import INTERRUPTED, check_budget
-from quell.running.study_folder import StudyFolder, check_names
+from quell.results import Result
+from quell.run.beginning import check_seed
+from quell.run.stopping import INTERRUPTED, check_budget
 from quell.settings import Settings
-from quell.study_result import Row, StudyResult
+from quell.studies.campaign import campaign_display, perform_all
+from quell.studies.folder import StudyFolder, check_names
+from quell.studies.result import Row, StudyResult
 from quell.text import printable
+from quell.workers.executor_pool import check_workers
+from quell.workers.executors import check_executor, refuse_unless_sendable
+from quell.workers.inline import InlineExecutor
 
 
 def study(
@@ -137,7 +138,8 @@ class _Campaign:
         function, place = partial(run_one, how=self.how), executor
         if executor is None or unit == "evaluation":
             inner = {"executor": executor, "workers": workers}
-            function, place, workers = partial(run_one, how=self.how | inner), Here(), None
+            function, place = partial(run_one, how=self.how | inner), InlineExecutor()
+            workers = None
         assert place is not None
         jobs = [
             (key, (self.problems[key[0]], key[1], str(self.store.journal(*key))))

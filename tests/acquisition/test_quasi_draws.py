@@ -3,7 +3,7 @@ from scipy import stats
 
 from quell.acquisition.draws import mixture_draws, normal_draws
 from quell.mixture import Mixture
-from quell.quasirandom import uniform_points
+from quell.mixture.quasirandom import uniform_points
 
 Q = Mixture([0.2, 0.0, 0.8], [[-20.0, 0.0], [0.0, 0.0], [20.0, 5.0]], [1.0, 1.0, 2.0], [1.0, 0.5])
 

@@ -110,7 +110,7 @@ def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):
 
 
 def test_an_interrupted_run_does_not_count(monkeypatch):
-    engine = sys.modules["quell.running.engine"]
+    engine = sys.modules["quell.run.engine"]
     absorb, calls = engine.absorb, []
 
     def interrupted_later(*arguments):

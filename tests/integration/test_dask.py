@@ -8,9 +8,9 @@ import pytest
 
 from quell import InferenceFailed, Problem, Settings, infer, read_journal
 from quell.evaluations import rng_for
-from quell.running.dispatch import Dispatch
-from quell.running.executors import count_workers, is_dask
 from quell.study import study
+from quell.workers.dispatch import Dispatch
+from quell.workers.executors import count_workers, is_dask
 
 distributed = pytest.importorskip(
     "distributed", reason="Dask is not installed (pip install 'quell[dask]')"
@@ -194,7 +194,7 @@ def test_a_late_evaluation_occupies_its_worker(client):
 
 
 def test_a_worker_that_joins_is_noticed_while_others_work(client, tmp_path, monkeypatch):
-    monkeypatch.setattr("quell.running.dispatch.RECOUNT", 0.2)
+    monkeypatch.setattr("quell.workers.dispatch.RECOUNT", 0.2)
     client.wait_for_workers(2, timeout=60)
     go = tmp_path / "go"
 

@@ -14,8 +14,8 @@ from scipy import stats
 import quell
 from quell import InferenceFailed, Problem, Settings, infer
 from quell.evaluations import Evaluations
-from quell.running.session import Session
-from quell.running.stopping import solution_is_final
+from quell.run.session import Session
+from quell.run.stopping import solution_is_final
 from quell.vbmc import Iteration
 
 
@@ -623,7 +623,7 @@ class TestSettings:
             result.chosen - 1].solution.mixture)  # fmt: skip
 
     def test_stops_early_only_if_allowed(self, monkeypatch):
-        monkeypatch.setattr("quell.running.run.solution_is_final", lambda *_: True)
+        monkeypatch.setattr("quell.run.loop.solution_is_final", lambda *_: True)
         early = run(make(noisy), budget=20)
         assert early.evaluations.n_counted == 10
         assert any("stable" in reason for reason in early.reasons)

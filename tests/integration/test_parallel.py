@@ -18,7 +18,7 @@ import pytest
 
 from quell import InferenceFailed, Problem, Settings, infer, read_journal
 from quell.evaluations import rng_for
-from quell.running.executors import count_workers
+from quell.workers.executors import count_workers
 
 QUICK = Settings(final_components=0)
 SPAWN = get_context("spawn")  # a fork of a process with threads may hang
@@ -346,7 +346,7 @@ class TestInterruption:
 
     def test_a_stable_run_waits_for_what_is_under_way(self, monkeypatch):
         monkeypatch.setattr(
-            "quell.running.run.solution_is_final", lambda state, _: bool(state.history)
+            "quell.run.loop.solution_is_final", lambda state, _: bool(state.history)
         )
         with ThreadPoolExecutor(3) as executor:
             result = run(executor=executor, budget=40)

@@ -16,9 +16,9 @@ from vbmc_helpers import (
 )
 
 from quell import Settings
-from quell.divergence import gaussian_skl
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture
+from quell.mixture.divergence import gaussian_skl
 from quell.vbmc import update
 from quell.vbmc.training import training_set
 from quell.vbmc.update import better_start, try_whitening

@@ -7,7 +7,7 @@ import numpy as np
 from quell import Evaluations, Problem, Settings
 from quell.gp import GaussianProcess, TrainedGP
 from quell.mixture import Mixture, normal_base_sample
-from quell.outcome import Outcome
+from quell.problem.outcome import Outcome
 from quell.quadrature import Quadrature
 from quell.variational import evaluate_elbo
 from quell.vbmc import Iteration, Solution, initial_state

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import special
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture
-from quell.quasirandom import uniform_points
+from quell.mixture.quasirandom import uniform_points
 
 
 def normal_draws(

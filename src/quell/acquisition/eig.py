@@ -13,7 +13,7 @@ import numpy as np
 from quell.acquisition.lookahead import Lookahead
 from quell.acquisition.score import SurrogateScore
 from quell.acquisition.situation import Situation
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction
 from quell.mixture import Mixture

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 #: Length of the bracket in differences of two walkers (reference implementation).
 BRACKET = 5.0

@@ -24,7 +24,7 @@ from quell.acquisition.ensemble import sample_ensemble
 from quell.acquisition.interquantile import ReductionScore, U, point_sds
 from quell.acquisition.lookahead import latent_moments
 from quell.acquisition.situation import Situation, training_box
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.model import kernel
 from quell.mixture import Mixture

@@ -22,7 +22,7 @@ from scipy.special import ndtri
 from quell.acquisition.lookahead import Lookahead, Points, latent_moments
 from quell.acquisition.score import SurrogateScore
 from quell.acquisition.situation import Situation
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction
 from quell.gp.model import kernel

@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import blas
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction, squared_exponential
 from quell.gp.model import Hyperparameters, kernel, mean_function

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from quell.checks import FloatArray, matrix
+from quell.arrays import FloatArray
+from quell.checks import matrix
 from quell.gp import GaussianProcess
 from quell.gp.data import as_noise_variance
 

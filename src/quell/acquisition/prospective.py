@@ -12,7 +12,7 @@ import numpy as np
 
 from quell.acquisition.score import SurrogateScore
 from quell.acquisition.situation import Situation
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.gradients import LocalPrediction
 from quell.gp.pooling import between_variance, pooled_mean
 

@@ -10,13 +10,12 @@ addition to the logarithm is what is meant.)
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quell.acquisition.situation import Score
-from quell.checks import FloatArray
+from quell.arrays import BoolArray, FloatArray
 
 #: Which of the points (n, D) may be evaluated, a mask (n,).
-Allowed = Callable[[FloatArray], NDArray[np.bool_]]
+Allowed = Callable[[FloatArray], BoolArray]
 
 #: Pooled variance below which a point is penalised, V_reg (paper, supplement).
 V_REG = 1e-4
@@ -40,7 +39,7 @@ def variance_penalty_slope(variance: float) -> float:
 
 def vetoed_scores(
     score: Score, x: FloatArray, allowed: Allowed | None = None
-) -> tuple[FloatArray, NDArray[np.bool_]]:
+) -> tuple[FloatArray, BoolArray]:
     """Scores (n,) of points (n, D), and which of them are ``allowed`` (n,).
 
     A point that is not allowed is not scored and gets -inf, like a non-finite score.

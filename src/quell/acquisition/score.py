@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from quell.acquisition.regularise import V_REG, variance_penalty, variance_penalty_slope
 from quell.acquisition.situation import Situation
-from quell.checks import FloatArray, matrix, vector
+from quell.arrays import FloatArray
+from quell.checks import matrix, vector
 from quell.gp.gradients import LocalPrediction
 from quell.gp.pooling import between_variance, pooled_mean
 

@@ -15,8 +15,9 @@ from scipy.optimize import Bounds, minimize
 from quell.acquisition.draws import mixture_draws, normal_draws
 from quell.acquisition.regularise import Allowed, vetoed_scores
 from quell.acquisition.situation import Score, Situation, training_box
-from quell.checks import FloatArray, as_floats, matrix, vector
-from quell.quasirandom import uniform_points
+from quell.arrays import FloatArray
+from quell.checks import as_floats, matrix, vector
+from quell.mixture.quasirandom import uniform_points
 
 #: Moves points (n, D) to the nearest admissible ones.
 Snap = Callable[[FloatArray], FloatArray]

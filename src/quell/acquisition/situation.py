@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.acquisition.noise import NoiseTable
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture
 

@@ -22,7 +22,7 @@ from scipy.special import logsumexp
 from quell.acquisition.draws import mixture_draws
 from quell.acquisition.interquantile import ReductionScore
 from quell.acquisition.situation import Situation
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture
 
 

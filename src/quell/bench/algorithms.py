@@ -8,17 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.compact import compact_posterior
-from quell.checks import FloatArray
 from quell.infer import infer
-from quell.posterior import Posterior
 from quell.problem import Problem
-from quell.result import Result
-from quell.running.pool import evaluate
-from quell.running.session import Session
-from quell.running.told import Told
+from quell.results import Posterior, Result
+from quell.run.session import Session
+from quell.run.told import Told
 from quell.settings import Settings
 from quell.vbmc import best_iteration
+from quell.workers.pool import evaluate
 
 CHECKPOINTS = 12
 #: Points under evaluation at a time with "quell-8"; the stream of the order in which they end.

@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture
-from quell.posterior import Posterior
+from quell.results import Posterior
 from quell.space import InferenceSpace
 from quell.text import jsonable
 

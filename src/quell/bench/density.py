@@ -11,7 +11,7 @@ from scipy.fft import dct, idct
 from scipy.interpolate import CubicSpline
 from scipy.optimize import brentq
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 #: Points of a density estimate, and how far its range exceeds that of the draws, on each side.
 GRID_SIZE, MARGIN = 8192, 0.1

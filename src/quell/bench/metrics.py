@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density, density_from_draws, total_variation
-from quell.checks import FloatArray
-from quell.divergence import gaussian_skl
+from quell.mixture.divergence import gaussian_skl
 
 if TYPE_CHECKING:
     from quell.bench.truth.known import DensityEstimator, Truth

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.algorithms import Answer, Estimate, checkpoint_rows
 from quell.bench.compact import shorten
 from quell.bench.problems.base import BenchError
-from quell.checks import FloatArray
 from quell.problem import Problem
 
 PYVBMC = "1.5.0"

@@ -12,7 +12,7 @@ from quell.bench.problems.base import BenchError, Mode, Noise
 from quell.bench.records import Writer, read_records
 from quell.bench.single import Spec
 from quell.bench.workers import perform_all
-from quell.running.campaign import campaign_display
+from quell.studies.campaign import campaign_display
 
 
 @dataclass(frozen=True)

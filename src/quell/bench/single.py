@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from quell import __version__
+from quell.arrays import FloatArray
 from quell.bench.algorithms import (
     ALGORITHMS,
     Answer,
@@ -24,7 +25,6 @@ from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
 from quell.bench.peers import import_pyvbmc, run_pyvbmc
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
-from quell.checks import FloatArray
 from quell.problem import Problem
 from quell.text import jsonable
 from quell.threads import single_threaded

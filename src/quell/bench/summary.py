@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.calibration import covered, rank_p_values
 from quell.bench.metrics import bootstrap_interval, quantile, usable, wilson_interval
 from quell.bench.problems import PROBLEMS
-from quell.checks import FloatArray
 
 #: The metrics of a run, in the order of the tables.
 METRICS = ("lml_loss", "lml_loss_checked", "gskl", "mmtv")

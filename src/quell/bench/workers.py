@@ -6,8 +6,8 @@ from collections.abc import Generator, Sequence
 from typing import Any
 
 from quell.bench.single import Spec, perform
-from quell.running.campaign import perform_all as perform_jobs
-from quell.running.processes import OwnProcesses, worker_conditions
+from quell.studies.campaign import perform_all as perform_jobs
+from quell.workers.process_per_call import ProcessPerCall, worker_conditions
 
 __all__ = ["perform_all", "worker_conditions"]
 
@@ -20,7 +20,7 @@ def perform_all(
     A run whose process dies, or that cannot be scored, gives (spec, None, why). Leaving the
     iterator, also by Ctrl-C, ends the runs under way.
     """
-    executor = OwnProcesses(jobs)
+    executor = ProcessPerCall(jobs)
     try:
         each = [(spec, (spec,)) for spec in specs]
         yield from perform_jobs(each, perform, executor, what="the run", attempts=1)

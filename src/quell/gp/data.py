@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quell.checks import FloatArray, as_floats, coordinate_names, matrix, raise_at
+from quell.arrays import FloatArray
+from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
 
 #: Observations of unknown noise that a part of the data has, where the data have so many.
 SOME_UNKNOWN = 10
@@ -107,10 +108,6 @@ class TrainingData:
             np.concatenate([self.y, other.y]),
             np.concatenate([self.variance, other.variance]),
         )
-
-
-#: A larger noise SD than this says nothing, and its square would soon overflow.
-LARGEST_NOISE_SD = 1e100
 
 
 def as_noise_variance(noise_sd: ArrayLike, size: int, *, argument: str = "noise_sd") -> FloatArray:

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 #: Jitter tried in turn when a factorisation fails, relative to the largest diagonal entry.
 JITTER_LADDER = (0.0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8)

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import blas
 
-from quell.checks import FloatArray, matrix, vector
+from quell.arrays import FloatArray
+from quell.checks import matrix, vector
 from quell.gp.pooling import between_divisor, between_variance
 from quell.gp.posterior import GaussianProcess
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 LogDensity = Callable[[FloatArray], tuple[float, FloatArray]]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.factor import FactorisationError, factorise
 from quell.gp.marginal import MarginalLikelihood, mean_jacobian
 from quell.gp.model import mean_function

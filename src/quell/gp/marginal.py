@@ -12,7 +12,7 @@ is written as products of W with X.
 import numpy as np
 from scipy.linalg import blas, lapack
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.data import TrainingData
 from quell.gp.factor import factorise, inverse_from_factor
 from quell.gp.model import Hyperparameters, Layout, mean_function, noise_variance

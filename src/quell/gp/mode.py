@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
 

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 #: Relative addition to the kernel's diagonal at training points: some 500 roundings.
 NUGGET = 1e-13

@@ -6,7 +6,7 @@ scales are then one product of a vector with a matrix, and half of the exponenti
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.model import NUGGET, Hyperparameters, noise_variance
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 
 def pooled_mean(values: FloatArray, weights: FloatArray) -> FloatArray:

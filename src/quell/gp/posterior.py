@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import blas, lapack
 
-from quell.checks import FloatArray, as_floats, matrix, vector
+from quell.arrays import FloatArray
+from quell.checks import as_floats, matrix, vector
 from quell.gp.data import TrainingData, as_noise_variance
 from quell.gp.factor import extend_factor, factorise
 from quell.gp.model import (

@@ -43,7 +43,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, gammaln, stdtr, stdtrit
 
-from quell.checks import FloatArray, raise_at, vector
+from quell.arrays import FloatArray
+from quell.checks import raise_at, vector
 from quell.gp.data import TrainingData
 from quell.gp.model import Layout
 from quell.gp.prior_table import prior_table

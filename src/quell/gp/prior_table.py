@@ -7,7 +7,7 @@ start, and the softness τ of the bounds.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.data import NOISE_VARIANCE_FLOOR, TrainingData, high_density_rows
 from quell.gp.model import Layout
 

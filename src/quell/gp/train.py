@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.data import TrainingData
 from quell.gp.hmc import TARGET_ACCEPTANCE, State, first_step, move, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation

@@ -9,9 +9,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from quell.checks import FloatArray
-from quell.outcome import FailureKind, Outcome
-from quell.running.told import Ask, Told
+from quell.arrays import FloatArray
+from quell.problem.outcome import FailureKind, Outcome
+from quell.run.told import Ask, Told
 
 #: "given": of a head start. "ask", "tell", "forget": as in `quell.Sampler`. "attempt": an
 #: evaluation that failed and is tried again, recorded for the user and not replayed.

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.errors import JournalError
 from quell.evaluations import GIVEN, Evaluations
 from quell.journal.events import Event
@@ -18,9 +18,9 @@ from quell.journal.identity import describe, differences
 from quell.journal.lock import Lock, this_process
 from quell.journal.recovery import rescue
 from quell.journal.store import Damaged, Store
-from quell.outcome import Outcome
 from quell.problem import Problem
-from quell.running.told import Ask, Told
+from quell.problem.outcome import Outcome
+from quell.run.told import Ask, Told
 from quell.settings import Settings
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.errors import JournalError
 from quell.evaluations import Evaluations
 from quell.journal.events import Event

@@ -9,8 +9,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, as_floats
-from quell.outcome import number
+from quell.arrays import FloatArray
+from quell.checks import as_floats
+from quell.problem.outcome import number
 
 Name = TypeVar("Name", bound=str)
 

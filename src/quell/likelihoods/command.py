@@ -27,7 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from quell.checks import FloatArray, coordinate_names
+from quell.arrays import FloatArray
+from quell.checks import coordinate_names
 
 #: Characters of the program's standard error that are kept.
 LONGEST_TAIL = 1000

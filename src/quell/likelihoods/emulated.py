@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.likelihoods.checks import function, generator, point, positive_number
-from quell.outcome import number
+from quell.problem.outcome import number
 
 
 @dataclass(frozen=True, eq=False)

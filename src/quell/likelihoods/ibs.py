@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quell.checks import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.likelihoods.checks import (
     function,
     generator,
@@ -96,7 +96,7 @@ class IbsLikelihood:
     ) -> tuple[Streams, int, int]:
         """Streams of the trials ``used``, the repeats they should have, draws made before them."""
 
-        def draw(rows: IntArray) -> NDArray[np.bool_]:
+        def draw(rows: IntArray) -> BoolArray:
             return self._draw(theta, used[rows], rng)
 
         def streams(limit: int) -> Streams:
@@ -135,9 +135,7 @@ class IbsLikelihood:
         needed = np.ceil((parts.sum() + error) / self.target_sd**2)
         return int(np.clip(needed, 1, self.max_repeats))
 
-    def _draw(
-        self, theta: FloatArray, trials: IntArray, rng: np.random.Generator
-    ) -> NDArray[np.bool_]:
+    def _draw(self, theta: FloatArray, trials: IntArray, rng: np.random.Generator) -> BoolArray:
         """Whether new responses to these trials (rows,) equal the observed ones, (rows,)."""
         hits = np.empty(len(trials), dtype=bool)
         for start in range(0, len(trials), self.batch_size):

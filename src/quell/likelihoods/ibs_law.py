@@ -16,7 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quell.checks import FloatArray, as_floats
+from quell.arrays import FloatArray
+from quell.checks import as_floats
 from quell.likelihoods.checks import generator, positive_integer
 
 IntArray = NDArray[np.int64]

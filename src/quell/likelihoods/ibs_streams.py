@@ -13,13 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from quell.checks import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.likelihoods.ibs_law import IntArray, harmonic_sums
 
 #: Trial numbers (rows,) to whether a new draw for each is a hit (rows,).
-Draw = Callable[[IntArray], NDArray[np.bool_]]
+Draw = Callable[[IntArray], BoolArray]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.likelihoods.checks import generator, positive_integer
 from quell.likelihoods.summaries import (
     JITTER,

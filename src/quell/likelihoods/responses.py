@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from quell.checks import FloatArray, as_floats, raise_at
+from quell.arrays import BoolArray, FloatArray
+from quell.checks import as_floats, raise_at
 
 
 def discrete(argument: str, given: ArrayLike) -> NDArray[Any]:
@@ -33,7 +34,7 @@ def discrete(argument: str, given: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def matches(simulated: ArrayLike, observed: NDArray[Any]) -> NDArray[np.bool_]:
+def matches(simulated: ArrayLike, observed: NDArray[Any]) -> BoolArray:
     """Whether each row of what ``simulate`` returned equals its observed response, (k,).
 
     >>> matches([[1, 2], [1, 3]], np.array([[1, 2], [1, 2]]))

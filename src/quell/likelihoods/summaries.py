@@ -25,9 +25,10 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import gammaln, psi
 
-from quell.checks import FloatArray, as_floats, matrix, raise_at
+from quell.arrays import FloatArray
+from quell.checks import as_floats, matrix, raise_at
 from quell.likelihoods.checks import one_of
-from quell.outcome import number
+from quell.problem.outcome import number
 
 Estimator = Literal["plain", "unbiased", "unbiased_log"]
 Shrinkage = float | Literal["auto"] | None

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, as_floats
+from quell.arrays import FloatArray
+from quell.checks import as_floats
 from quell.likelihoods.checks import (
     function,
     generator,
@@ -37,7 +38,7 @@ from quell.likelihoods.summaries import (
     observed_summaries,
     synthetic_log_likelihood,
 )
-from quell.outcome import number
+from quell.problem.outcome import number
 
 #: A data set, or with ``vectorised`` n of them, to summaries (d,) or (n, d).
 Summary = Callable[[Any], ArrayLike]

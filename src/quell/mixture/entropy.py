@@ -21,9 +21,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from quell import checks
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture.mixture import Mixture
-from quell.quasirandom import uniform_points
+from quell.mixture.quasirandom import uniform_points
 
 # Size of the (components, components, points) array worked on at once, 1 MB: near the cache.
 BLOCK_ELEMENTS = 131_072

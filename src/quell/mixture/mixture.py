@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import distance
 
 from quell import checks
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 WEIGHT_SUM_TOLERANCE = 1e-6
 # log of a weight relative to the largest one; exp(-700) is about 1e-304, still a normal number,

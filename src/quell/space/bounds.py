@@ -13,19 +13,12 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from quell.checks import (
-    FloatArray,
-    as_floats,
-    coordinate_mask,
-    coordinate_names,
-    raise_at,
-    vector,
-)
+from quell.arrays import BoolArray, FloatArray
+from quell.checks import as_floats, coordinate_mask, coordinate_names, raise_at, vector
 from quell.space.families import FAMILIES
 
-BoolArray = NDArray[np.bool_]
 Kind = Literal["fixed", "periodic", "two-sided", "lower", "upper", "unbounded"]
 
 PLAUSIBLE_MARGIN = 1e-3  # plausible bounds stay this fraction of the range away from hard ones

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit, ndtr, ndtri
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 
 @dataclass(frozen=True)

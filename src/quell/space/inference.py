@@ -21,8 +21,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray, as_floats
-from quell.space.bounds import ALMOST_BOUND, BoolArray, Bounds, Kind, check_bounds, refuse
+from quell.arrays import BoolArray, FloatArray
+from quell.checks import as_floats
+from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
 from quell.space.linear import check_covariance, check_linear, whitening
 from quell.space.maps import LARGEST, Columns, Periodic
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 
-from quell.checks import FloatArray, matrix, raise_at, vector
+from quell.arrays import FloatArray
+from quell.checks import matrix, raise_at, vector
 
 NEGLIGIBLE_CORRELATION = 0.05  # supplement B.2
 EPSILON = float(np.finfo(np.float64).eps)

@@ -30,7 +30,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.space.families import FAMILIES, Family
 
 IndexArray = NDArray[np.intp]

@@ -7,7 +7,7 @@ The entropy H is a quasi-Monte Carlo average; its error is not part of the SD.
 
 from dataclasses import dataclass
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture, entropy
 from quell.quadrature import ExpectedLogJoint, Quadrature
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import minimize
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.data import high_density_rows
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import Mixture, normal_base_sample

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture, entropy, entropy_lower_bound
 from quell.quadrature import Quadrature
 

@@ -6,7 +6,7 @@ training points, and random ones of the better training points.
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.mixture import Mixture
 
 #: SD of the jitter on log scales, log lengths and log weights.

@@ -13,7 +13,7 @@ next. Where the constants come from: docs/experiments/ridges.md.
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp import TrainingData
 
 #: Prior SDs of the entries of H, of b and of c.

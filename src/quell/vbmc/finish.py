@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from quell.divergence import gaussian_skl
 from quell.mixture import normal_base_sample
+from quell.mixture.divergence import gaussian_skl
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.variational import evaluate_elbo, fit_mixture

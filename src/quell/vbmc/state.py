@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from quell.acquisition import SearchBox
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess, Memory, TrainedGP, TrainingData
 from quell.mixture import Mixture

@@ -9,7 +9,6 @@ import time
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from quell.acquisition import (
     Acquisition,
@@ -22,7 +21,7 @@ from quell.acquisition import (
 )
 from quell.acquisition.noise import NoiseTable
 from quell.acquisition.regularise import Allowed
-from quell.checks import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess
 from quell.problem import Problem
@@ -157,7 +156,7 @@ def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatAr
     distance will do.
     """
 
-    def clear(x: FloatArray) -> NDArray[np.bool_]:
+    def clear(x: FloatArray) -> BoolArray:
         return np.asarray(state.space.clear_of_bounds(state.space.to_original(x)))
 
     if not len(pending) or problem.has_integers:
@@ -165,7 +164,7 @@ def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatAr
     assert state.mixture is not None
     scale = SMALLEST_DISTANCE * np.sqrt(state.mixture.covariance().diagonal())
 
-    def apart(x: FloatArray) -> NDArray[np.bool_]:
+    def apart(x: FloatArray) -> BoolArray:
         offsets = (x[:, None, :] - pending) / scale
         return clear(x) & np.all(np.mean(offsets**2, axis=2) > 1.0, axis=1)
 

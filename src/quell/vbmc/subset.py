@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import chi2
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 MOST_POINTS = 800
 LEARNING_POINTS = 120

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import (
     GaussianProcess,
@@ -19,7 +19,6 @@ from quell.gp import (
 )
 from quell.settings import Settings
 from quell.space import InferenceSpace
-from quell.space.bounds import BoolArray
 from quell.vbmc.state import State
 from quell.vbmc.subset import kept_rows, learning_rows
 

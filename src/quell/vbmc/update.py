@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from quell.checks import FloatArray
-from quell.divergence import gaussian_skl
+from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture, entropy_lower_bound
+from quell.mixture.divergence import gaussian_skl
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.space import InferenceSpace

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.vbmc.reliability import IMPROVEMENT_BETA
 from quell.vbmc.state import State
 

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from quell.acquisition import SearchBox
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 from quell.gp.model import Layout
 from quell.mixture import Mixture
 from quell.space import InferenceSpace

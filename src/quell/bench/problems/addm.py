@@ -46,11 +46,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from quell.arrays import FloatArray
 from quell.bench.problems.addm_trials import LEFT, RIGHT, STEP, Data, design, drift, read
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
-from quell.checks import FloatArray
 from quell.likelihoods.ibs import ibs_from_log_probabilities
 
 __all__ = ["GENERATING", "Data", "build", "read", "simulate_data"]

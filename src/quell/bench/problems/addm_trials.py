@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from quell.arrays import FloatArray
 from quell.bench.parsing import parsing
-from quell.checks import FloatArray
 
 FILE = "data/krajbich2010/krajbichetal2010_2subjs.csv"
 COLUMNS = ("subject", "trial", "fixdur", "leftval", "rightval", "choice", "roi")

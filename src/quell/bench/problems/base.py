@@ -10,8 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.truth.known import Truth
-from quell.checks import FloatArray
 from quell.problem import Problem
 
 Mode = Literal["noisy", "exact"]

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.problems.base import BenchError
 from quell.bench.problems.model import Estimator, Likelihood, Model
-from quell.checks import FloatArray
 
 #: A point this far outside the box, in units of its width, is taken to lie on its face.
 ROUNDING = 1e-9

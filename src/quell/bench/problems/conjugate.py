@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import digamma, gammaln, polygamma
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import log_normal, unbounded
 from quell.bench.truth import Truth
-from quell.checks import FloatArray
 
 OBSERVATIONS, DESIGN_SEED, DATA_STREAM = 12, 20180418, 9
 #: κ, a and b of the prior: σ² has mean 1.5, and β is known less well than a single y.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density, inverse_cdf_draws
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import log_normal, normal_density, unbounded
 from quell.bench.truth import Truth
-from quell.checks import FloatArray
 
 PRIOR_SD = 3.0
 #: x2 given x1 is normal around x1² / A with variance 1 / (2 A).

@@ -27,11 +27,11 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.special import betaln, psi
 
+from quell.arrays import FloatArray
 from quell.bench.data import read_json
 from quell.bench.parsing import parsing
 from quell.bench.problems.model import Model
 from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
-from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
 
 FILE = {"gandk": "data/price2018/gandk_skewt_mle.json"}

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density
 from quell.bench.problems.base import Benchmark, Target
 from quell.bench.truth import Truth
-from quell.checks import FloatArray
 
 REACH = 9.0  # SDs; less than 1e-18 of the mass is farther out
 CORR_SEED, CIGAR_SEED = 12345, 20260900

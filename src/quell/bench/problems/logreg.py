@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
+from quell.arrays import FloatArray
 from quell.bench import data
 from quell.bench.density import Density, inverse_cdf_draws
 from quell.bench.problems.base import BenchError, Benchmark, Target
 from quell.bench.problems.real import simulated_data
 from quell.bench.truth import Truth
 from quell.bench.truth.shipped import shipped_truth
-from quell.checks import FloatArray
 
 FILE, BOUND = "synthetic.json", 10.0
 #: Weighted draws behind the sampler of the truth, their seed, and the proposal's shape.

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import REACH, log_normal, unbounded
 from quell.bench.truth import Truth
-from quell.checks import FloatArray
 
 COMPONENTS, SEED, CENTRE = 12, 20260900, 0.5
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 Likelihood = Callable[[ArrayLike], FloatArray]
 Estimator = Callable[[ArrayLike, np.random.Generator], tuple[float, float]]

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing, read_mat
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.rounds import ibs_in_rounds
-from quell.checks import FloatArray
 from quell.likelihoods import ibs_from_log_probabilities
 
 FILE = "data/acerbidokka2018/acerbidokka2018_data.mat"
@@ -135,7 +135,7 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
         return float(log_probabilities(theta) @ counts)
 
     def simulator(theta: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
-        def miss(group: NDArray[np.int32]) -> NDArray[np.bool_]:
+        def miss(group: NDArray[np.int32]) -> BoolArray:
             response = respond(theta, shown_condition[group], s_vest[group], s_vis[group], rng)
             return response != shown_response[group]
 

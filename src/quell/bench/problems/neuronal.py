@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from quell.arrays import FloatArray
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.neuronal_trials import (
@@ -34,7 +35,6 @@ from quell.bench.problems.neuronal_trials import (
     design,
     read,
 )
-from quell.checks import FloatArray
 
 __all__ = ["GENERATING", "Data", "build", "read", "simulate_data"]
 

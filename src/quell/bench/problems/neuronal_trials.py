@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.arrays import FloatArray
 from quell.bench.parsing import parsing, read_mat
-from quell.checks import FloatArray
 
 FRAMES, FRAME_RATE = 120, 120.0
 #: Trials of the mixture experiment, blanks among them, gratings in a mixture.

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.parsing import parsing
 from quell.bench.problems.model import Model
 from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
-from quell.checks import FloatArray
 from quell.likelihoods.synthetic import SyntheticLikelihood
 
 FILE = {"ricker": "data/wood2010/ricker_observations.csv"}

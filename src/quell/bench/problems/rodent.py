@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.rounds import ibs_in_rounds
-from quell.checks import FloatArray
 from quell.likelihoods import ibs_from_log_probabilities
 
 FILE = {"rodent": "data/akrami2018_data.csv"}
@@ -116,7 +116,7 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     def simulator(w: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
         probability = first_probability(x, w)
 
-        def miss(trial: NDArray[np.int32]) -> NDArray[np.bool_]:
+        def miss(trial: NDArray[np.int32]) -> BoolArray:
             return (rng.random(len(trial)) < probability[trial]) != chose_first[trial]
 
         return ibs_in_rounds(miss, np.ones(len(x), dtype=np.intp), repeats=REPEATS)

@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from quell.arrays import BoolArray
 from quell.likelihoods.ibs_law import sd_or_one_miss
 
 #: Draws simulated at a time: what they need stays in the processor's cache.
@@ -22,7 +23,7 @@ BLOCK = 1 << 15
 
 
 def ibs_in_rounds(
-    miss: Callable[[NDArray[np.int32]], NDArray[np.bool_]], counts: ArrayLike, *, repeats: int
+    miss: Callable[[NDArray[np.int32]], BoolArray], counts: ArrayLike, *, repeats: int
 ) -> tuple[float, float]:
     """An IBS estimate of the log-likelihood and the SD it reports.
 

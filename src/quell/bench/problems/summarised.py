@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
-from quell.checks import FloatArray
 from quell.likelihoods.synthetic import Summary, SyntheticLikelihood, synthetic_likelihood
 
 #: Simulations behind one evaluation, resamples behind its SD, and the lowest value.

@@ -32,11 +32,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing, read_mat
 from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
-from quell.checks import FloatArray
 from quell.likelihoods.ibs import ibs_from_log_probabilities
 
 NAMES = ("w_s", "w_m", "mu_p", "sigma_p", "lambda")
@@ -171,7 +171,7 @@ class Observer:
                 yield self._stream(interval, q, (first <= q) & (q <= last), rng), int(counts[i, q])
 
     def _stream(
-        self, interval: float, q: int, possible: NDArray[np.bool_], rng: np.random.Generator
+        self, interval: float, q: int, possible: BoolArray, rng: np.random.Generator
     ) -> Stream:
         """Responses to an interval; hits are in bin q, ``possible`` (256²,) for a pair of cells."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from quell.checks import FloatArray
+from quell.arrays import FloatArray
 
 LogDensity = Callable[[FloatArray], FloatArray]
 

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.density import Density, density_from_draws, density_on_box
-from quell.checks import FloatArray
 
 Sampler = Callable[[int, np.random.Generator], FloatArray]
 

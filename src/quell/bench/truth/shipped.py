@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.compact import shorten
 from quell.bench.density import Density, total_variation
 from quell.bench.problems.base import BenchError
 from quell.bench.truth.known import Truth
-from quell.checks import FloatArray
 
 #: How far, in total variation, a marginal may move when it is cut down to fewer points.
 TOLERANCE = 2e-4

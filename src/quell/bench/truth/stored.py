@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quell.arrays import FloatArray
 from quell.bench.data import data_file, read_json
 from quell.bench.density import Density
 from quell.bench.problems.base import BenchError
 from quell.bench.truth.known import Truth
-from quell.checks import FloatArray
 
 VALUES, MARGINALS = "truth.json", "truth_marginals.npz"
 

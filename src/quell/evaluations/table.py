@@ -1,0 +1,325 @@
+"""The table of evaluations: what was asked of the target, and what came back.
+
+One row per evaluation, in the order they arrived, failed ones included. The table never changes;
+`Evaluations.append` returns a new one. Points are in the user's full parameter space.
+"""
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from quell.arrays import BoolArray, FloatArray
+from quell.checks import as_floats, coordinate_names, matrix, raise_at
+from quell.evaluations.head_start import error_texts, refuse_rows, sd_under
+from quell.evaluations.merging import Merged, merge
+from quell.problem import Problem
+from quell.problem.outcome import Outcome
+
+GIVEN = "given"  # a head start: evaluations made before the run, which do not count
+NO_PRIOR_DENSITY = "zero density: the prior is zero at this point"
+
+
+def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:
+    """The generator for the evaluation with this index, whichever worker runs it.
+
+    >>> bool(rng_for(1, 7).random() == rng_for(1, 7).random())
+    True
+    """
+    if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
+        raise ValueError(f"index must be a non-negative integer, got {index!r}")
+    if seed is None:
+        raise ValueError("seed must be given, for without one no stream can be repeated")
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(int(index),)))
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluations:
+    """N evaluations of a target with D parameters, as columns.
+
+    ``theta`` (N, D); ``value`` (N,) the log-likelihood; ``sd`` (N,) its noise, nan where not
+    known and 0 where exact; ``log_prior`` (N,), nan where no prior was given; ``error``, "" for an
+    evaluation that did not fail; ``seconds`` (N,) it took; ``origin``, why it was made: "start",
+    "design", "search", "check", "user", or "given" for a head start, which does not count;
+    ``index`` (N,) of its random stream, −1 for none. Arrays are read-only.
+
+    >>> table = Evaluations.from_arrays([[1.0], [2.0]], [-3.0, -np.inf], 0.5, names=["a"])
+    >>> table
+    Evaluations: 2 rows (1 failed), 0 counted
+    >>> table = table.append([1.5], Outcome(-2.0, 0.4), log_prior=-1.0, origin="search", index=0)
+    >>> len(table), table.n_counted, float(table.log_joint[2])
+    (3, 1, -3.0)
+    """
+
+    names: tuple[str, ...]
+    theta: FloatArray
+    value: FloatArray
+    sd: FloatArray
+    log_prior: FloatArray
+    error: tuple[str, ...]
+    seconds: FloatArray
+    origin: tuple[str, ...]
+    index: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if self.theta.ndim != 2 or self.theta.shape[1] != len(self.names):
+            raise ValueError(
+                f"theta must have shape (N, {len(self.names)}), got {self.theta.shape}"
+            )
+        for column in ("value", "sd", "log_prior", "error", "seconds", "origin", "index"):
+            if np.shape(getattr(self, column)) != (len(self),):
+                shape = np.shape(getattr(self, column))
+                raise ValueError(f"{column} must have shape ({len(self)},), got {shape}")
+        for column in ("theta", "value", "sd", "log_prior", "seconds", "index"):
+            getattr(self, column).setflags(write=False)
+        matrix("theta", self.theta, names=self.names)
+        demand = "must be finite where there is no error"
+        refuse_rows("value", self.value, self.ok & ~np.isfinite(self.value), demand)
+        refuse_rows("log_prior", self.log_prior, self.ok & np.isinf(self.log_prior), demand)
+        bad = (self.sd < 0.0) | np.isinf(self.sd)
+        refuse_rows("sd", self.sd, bad, "must be finite and not negative, or nan")
+
+    @classmethod
+    def empty(cls, names: Sequence[str]) -> "Evaluations":
+        """A table without rows."""
+        none = np.empty(0)
+        theta = np.empty((0, len(names)))
+        index = np.empty(0, dtype=np.int64)
+        return cls(tuple(names), theta, none, none, none, (), none, (), index)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        points: ArrayLike,
+        values: ArrayLike,
+        sds: ArrayLike | None = None,
+        *,
+        errors: Sequence[str] | None = None,
+        names: Sequence[str] | None = None,
+        problem: Problem | None = None,
+        origin: str = GIVEN,
+    ) -> "Evaluations":
+        """Evaluations made elsewhere: log-likelihoods ``values`` (N,) at ``points`` (N, D).
+
+        ``sds`` (N,), or a scalar for all: nan where unknown, 0 where exact; None if all are
+        unknown. A value of −inf is recorded as zero density; nan only where ``errors`` (N texts,
+        "" for none) says why. With a ``problem`` the points are checked against its bounds, the
+        SDs against its noise mode, and the log prior is computed; see `as_given`.
+        """
+        points = matrix("points", points, names=None if problem is None else problem.names)
+        n, width = points.shape
+        if problem is not None and names is None and width == problem.dimension:
+            names = problem.names
+        columns = {
+            "values": as_floats("values", values),
+            "sds": np.full(n, np.nan) if sds is None else as_floats("sds", sds),
+        }
+        if columns["sds"].ndim == 0:
+            columns["sds"] = np.full(n, float(columns["sds"]))
+        for argument, column in columns.items():
+            if column.shape != (n,):
+                raise ValueError(
+                    f"{argument} must have shape ({n},), one for each point, got {column.shape}"
+                )
+        value, sd = columns["values"], columns["sds"]
+        error = error_texts(errors, value)
+        failed = np.array([text != "" for text in error], dtype=bool)
+        demand = "must be finite (-inf for zero density; say in errors why there is no value)"
+        refuse_rows("values", value, ~failed & ~np.isfinite(value), demand)
+        demand = "must be positive and finite, 0 if exact, or nan if unknown"
+        refuse_rows("sds", sd, (sd < 0) | np.isinf(sd), demand)
+        index = np.full(n, -1, dtype=np.int64)
+        unknown = np.full(n, np.nan)
+        names = coordinate_names(names, width)
+        table = cls(names, points, value, sd, unknown, error, unknown, (origin,) * n, index)
+        return table if problem is None else table._under(problem)
+
+    def append(
+        self,
+        theta: ArrayLike,
+        outcome: Outcome,
+        *,
+        log_prior: ArrayLike,
+        origin: str,
+        index: int = -1,
+    ) -> "Evaluations":
+        """The table with one more row: the ``outcome`` at θ (D,).
+
+        Where the log prior is −inf the evaluation is recorded as failed.
+        """
+        log_prior = as_floats("log_prior", log_prior).reshape(-1)
+        no_prior = NO_PRIOR_DENSITY if np.any(log_prior == -np.inf) else ""
+        row = Evaluations(
+            self.names,
+            matrix("theta", np.atleast_2d(as_floats("theta", theta)), len(self.names)),
+            np.array([outcome.value], dtype=np.float64),
+            np.array([outcome.sd], dtype=np.float64),
+            log_prior,
+            (outcome.error or no_prior,),
+            np.array([outcome.seconds], dtype=np.float64),
+            (origin,),
+            np.array([index], dtype=np.int64),
+        )
+        return self.extend(row)
+
+    def extend(self, other: "Evaluations") -> "Evaluations":
+        """The table with the rows of another one, of the same parameters, after its own."""
+        if other.names != self.names:
+            raise ValueError(
+                f"the evaluations are of {list(other.names)}, expected {list(self.names)}"
+            )
+        return Evaluations(
+            self.names,
+            np.vstack([self.theta, other.theta]),
+            np.concatenate([self.value, other.value]),
+            np.concatenate([self.sd, other.sd]),
+            np.concatenate([self.log_prior, other.log_prior]),
+            self.error + other.error,
+            np.concatenate([self.seconds, other.seconds]),
+            self.origin + other.origin,
+            np.concatenate([self.index, other.index]),
+        )
+
+    def as_given(self, problem: Problem) -> "Evaluations":
+        """The same evaluations as a head start for ``problem``: they will not count.
+
+        The log-likelihoods stay and the log prior is computed anew, so an earlier run under
+        another prior can be used. Columns are matched by the names of the parameters; names x1,
+        x2, ... are none. ``ValueError`` names points that do not fit the problem.
+        """
+        n = len(self)
+        theta = self.theta
+        if sorted(self.names) == sorted(problem.names):
+            theta = theta[:, [self.names.index(name) for name in problem.names]]
+        elif self.names != coordinate_names(None, problem.dimension):
+            raise ValueError(
+                f"the evaluations are of the parameters {list(self.names)}, but the problem has "
+                f"{list(problem.names)} (pass points, values and SDs as arrays if the columns are "
+                "in this order all the same)"
+            )
+        given = replace(
+            self,
+            names=problem.names,
+            theta=theta,
+            origin=(GIVEN,) * n,
+            index=np.full(n, -1, dtype=np.int64),
+        )
+        return given._under(problem)
+
+    def _under(self, problem: Problem) -> "Evaluations":
+        """Checked against the problem's bounds and noise mode, with its prior and names."""
+        if len(self.names) != problem.dimension:
+            raise ValueError(
+                f"points have {len(self.names)} columns, but the problem has {problem.dimension} "
+                f"parameters: {list(problem.names)}"
+            )
+        theta = problem.snap(problem.check_points(self.theta, "points"))
+        moved = problem.integer & (theta != self.theta)
+        if moved.any():
+            raise_at("points", self.theta, moved, "must be an integer", problem.names)
+        log_prior = problem.log_prior(theta)
+        error = tuple(
+            NO_PRIOR_DENSITY if not text and log == -np.inf else text
+            for text, log in zip(self.error, log_prior, strict=True)
+        )
+        return replace(
+            self,
+            names=problem.names,
+            theta=theta,
+            sd=sd_under(problem.noise, self.sd),
+            log_prior=log_prior,
+            error=error,
+        )
+
+    def __len__(self) -> int:
+        return len(self.theta)
+
+    def __repr__(self) -> str:
+        rows = f"{len(self)} row{'' if len(self) == 1 else 's'}"
+        failed = f" ({self.n_failed} failed)" if self.n_failed else ""
+        return f"Evaluations: {rows}{failed}, {self.n_counted} counted"
+
+    @cached_property
+    def ok(self) -> BoolArray:
+        """Mask (N,) of the evaluations that did not fail."""
+        return np.array([text == "" for text in self.error], dtype=bool)
+
+    @property
+    def zero_density(self) -> BoolArray:
+        """Mask (N,) of those that failed because the likelihood or the prior is zero there."""
+        return ~self.ok & ((self.value == -np.inf) | (self.log_prior == -np.inf))
+
+    @cached_property
+    def n_distinct(self) -> int:
+        """Number of different points at which an evaluation did not fail."""
+        return len(np.unique(self.theta[self.ok], axis=0))
+
+    @property
+    def n_failed(self) -> int:
+        """Number of evaluations that failed, given ones too."""
+        return int(np.sum(~self.ok))
+
+    @property
+    def n_counted_failed(self) -> int:
+        """Number of evaluations that count against a budget and failed."""
+        return sum(not ok and o != GIVEN for ok, o in zip(self.ok, self.origin, strict=True))
+
+    @property
+    def n_counted(self) -> int:
+        """Number of evaluations that count against a budget: all but given ones."""
+        return sum(origin != GIVEN for origin in self.origin)
+
+    @cached_property
+    def log_joint(self) -> FloatArray:
+        """Log-likelihood plus log prior (N,); nan for failed evaluations."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self.ok, self.value + self.log_prior, np.nan)
+
+    def merge_duplicates(self, keep: ArrayLike | None = None) -> Merged:
+        """The distinct points among the evaluations that did not fail; see `merging.merge`.
+
+        ``keep`` is a mask (N,) of rows to use, all by default.
+
+        >>> table = Evaluations.from_arrays([[1.0], [1.0], [2.0]], [0.0, 3.0, 5.0], [1, 2, 1])
+        >>> table.merge_duplicates().value
+        array([0.6, 5. ])
+        """
+        use = self.ok if keep is None else self.ok & np.asarray(keep, dtype=bool)
+        return merge(self.theta, self.value, self.sd, self.log_prior, use)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Columns by name: one for each parameter, then value, sd, log_prior and so on.
+
+        A parameter with the name of another column has "theta_" put before it.
+        """
+        columns: dict[str, Any] = {
+            "value": self.value.copy(),
+            "sd": self.sd.copy(),
+            "log_prior": self.log_prior.copy(),
+            "error": list(self.error),
+            "seconds": self.seconds.copy(),
+            "origin": list(self.origin),
+            "index": self.index.copy(),
+        }
+        parameters: dict[str, Any] = {}
+        for name, column in zip(self.names, self.theta.T, strict=True):
+            key = name
+            while key in columns or (key != name and key in self.names):
+                key = f"theta_{key}"
+            parameters[key] = column.copy()
+        return parameters | columns
+
+    def to_pandas(self) -> Any:
+        """The columns of `to_dict` as a pandas ``DataFrame`` (pandas must be installed)."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError as error:
+            raise ImportError(
+                "to_pandas needs pandas, which is not installed (pip install pandas, or use "
+                "to_dict)"
+            ) from error
+        return pandas.DataFrame(self.to_dict())

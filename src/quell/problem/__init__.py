@@ -1,0 +1,11 @@
+"""What is asked: the target, its parameters with bounds and prior, and its noise.
+
+``problem`` puts them together; ``target`` calls the user's function, ``outcome`` is what came of
+it, ``noise`` what the noise modes mean; ``prior`` and ``densities`` are the prior, ``integers``
+parameters that are whole numbers.
+"""
+
+from quell.problem.outcome import Outcome
+from quell.problem.problem import Problem
+
+__all__ = ["Outcome", "Problem"]

@@ -1,0 +1,315 @@
+"""What the user asks: a log-likelihood, its parameters with bounds and prior, and its noise."""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from quell.arrays import BoolArray, FloatArray
+from quell.checks import as_floats
+from quell.problem.integers import round_to_integers, space_with_integers
+from quell.problem.outcome import Noise, Outcome, check_noise, check_noise_guess
+from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
+from quell.problem.target import Target, accepts_rng
+from quell.space import InferenceSpace
+from quell.text import jsonable, table
+
+
+class Problem:
+    """A Bayesian inference problem with an expensive, possibly noisy log-likelihood.
+
+    Everything is checked here, so that a mistake shows before the first evaluation. D counts all
+    parameters, fixed ones included; every point is of shape (D,) in the order of the names.
+
+    Parameters
+    ----------
+    log_likelihood
+        A function of θ (D,) that returns the log-likelihood, or the pair (value, SD of its
+        noise). If it has a parameter ``rng`` it is given a fresh ``numpy.random.Generator``.
+    lower, upper
+        Hard bounds, (D,) or a scalar for all; infinite where there is none. Equal bounds fix a
+        parameter at that value.
+    plausible_lower, plausible_upper
+        The box in which most of the posterior mass is expected; finite.
+    prior
+        None: uniform on the box (with an infinite bound improper: the evidence will be nan). A
+        sequence with a continuous ``scipy.stats`` distribution per parameter (entries for fixed
+        ones are not used and may be None), a joint distribution (``logpdf`` of points (n, D)), or
+        a function of θ (D,) that returns the log density. "included": the target returns the log
+        joint already. Densities are used as given, not renormalised to the hard bounds; where a
+        parameter's own one is zero beyond some value, as that of a scale below 0, its hard bounds
+        end there.
+    names
+        Names of the parameters; x1 .. xD by default.
+    noise
+        "reported": the target returns (value, SD), with SD nan where it is missing. "unknown":
+        noise of one unknown size, which is estimated; SDs the target returns are ignored.
+        "exact": no noise. "auto": a pair means "reported"; for bare numbers the run finds out
+        whether the target is exact.
+    bounded
+        Map of parameters between two bounds: "probit", "logit" (the paper's) or "student", or
+        one for each. Where the likelihood is flat towards a bound, the log density under the
+        probit falls off as a quadratic function, like the surrogate's mean function.
+    periodic, integer
+        Names, or a mask, of the parameters that live on a circle of circumference upper − lower,
+        and of those that are integers. Bounds of integers are the smallest and the largest value
+        allowed. A density given as prior is evaluated at the integers and taken as their mass.
+    vectorised
+        The target takes points (n, D) and returns n values, or a tuple of n values and n SDs. Its
+        ``rng``, if it has one, is a list of n generators. A run gives it as many points in one
+        call as `infer` is told by ``workers``.
+    noise_guess
+        A guess of the noise SD near the mode, where it is "unknown" or some SDs are missing.
+
+    Examples
+    --------
+    >>> def log_likelihood(theta, rng):
+    ...     return -0.5 * np.sum(theta**2) + 0.1 * rng.standard_normal(), 0.1
+    >>> problem = Problem(
+    ...     log_likelihood,
+    ...     lower=[-10, 0], upper=[10, 5], plausible_lower=[-1, 1], plausible_upper=[1, 3],
+    ...     names=["shift", "scale"],
+    ... )
+    >>> problem
+    Problem with 2 parameters, noise="auto"
+      name   kind       bounds     plausible  prior
+      shift  two-sided  [-10, 10]  [-1, 1]    uniform
+      scale  two-sided  [0, 5]     [1, 3]     uniform
+    >>> problem.evaluate([0.0, 2.0], rng=np.random.default_rng(1)).sd
+    0.1
+    >>> bool(np.isclose(problem.log_prior([0.0, 2.0]), -np.log(20 * 5)))
+    True
+    """
+
+    log_likelihood: Callable[..., Any]
+    space: InferenceSpace  #: the map to the inference space; holds the bounds of integers' cells
+    prior: Prior  #: with ``log_density``, ``is_proper``, ``is_included``, ``support``
+    noise: Noise
+    noise_guess: float | None
+    vectorised: bool
+    takes_rng: bool  #: whether the target is given a generator
+    integer: BoolArray  #: mask (D,)
+
+    def __init__(
+        self,
+        log_likelihood: Callable[..., Any],
+        *,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        plausible_lower: ArrayLike,
+        plausible_upper: ArrayLike,
+        prior: Any = None,
+        names: Sequence[str] | None = None,
+        noise: Noise = "auto",
+        bounded: str | Sequence[str] = "probit",
+        periodic: Sequence[str] | Sequence[bool] | BoolArray | None = None,
+        integer: Sequence[str] | Sequence[bool] | BoolArray | None = None,
+        vectorised: bool = False,
+        noise_guess: float | None = None,
+    ) -> None:
+        takes_rng = accepts_rng(log_likelihood)
+        if not isinstance(vectorised, bool | np.bool_):
+            raise TypeError(f"vectorised must be True or False, got {vectorised!r}")
+        noise = check_noise(noise)
+        box = (lower, upper, plausible_lower, plausible_upper)
+        space, mask = space_with_integers(box, integer, names, bounded, periodic)
+        self.__dict__.update(
+            log_likelihood=log_likelihood,
+            space=space,
+            noise=noise,
+            noise_guess=check_noise_guess(noise_guess, noise),
+            vectorised=bool(vectorised),
+            takes_rng=takes_rng,
+            integer=mask,
+        )
+        probe = self.snap(probe_points(space.bounds))
+        made = make_prior(prior, space.bounds, probe)
+        narrow = narrow_box(made, ~mask)
+        if narrow is not None:
+            # In cells of integers nothing has changed, so what is put in has no integers.
+            space, _ = space_with_integers(narrow, None, space.names, bounded, periodic)
+            made = replace(made, bounds=space.bounds)
+        self.__dict__.update(space=space, prior=made)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Problem cannot be changed (make a new one with another {name})")
+
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.space.names
+
+    @property
+    def dimension(self) -> int:
+        """D, the number of parameters, fixed ones included."""
+        return self.space.n_parameters
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower hard bounds (D,); for integers the smallest value allowed."""
+        bounds = self.space.bounds
+        return np.where(self.integer & self.space.free, bounds.lower + 0.5, bounds.lower)
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper hard bounds (D,); for integers the largest value allowed."""
+        bounds = self.space.bounds
+        return np.where(self.integer & self.space.free, bounds.upper - 0.5, bounds.upper)
+
+    @property
+    def plausible_lower(self) -> FloatArray:
+        """Lower corner (D,) of the plausible box, as it is used."""
+        return self.space.bounds.plausible_lower
+
+    @property
+    def plausible_upper(self) -> FloatArray:
+        """Upper corner (D,) of the plausible box, as it is used."""
+        return self.space.bounds.plausible_upper
+
+    @property
+    def has_integers(self) -> bool:
+        """Whether any free parameter is an integer."""
+        return bool(np.any(self.integer & self.space.free))
+
+    @cached_property
+    def target(self) -> Target:
+        """The log-likelihood and how to call it: what a worker needs."""
+        return Target(self.log_likelihood, self.noise, self.vectorised, self.takes_rng)
+
+    def with_noise(self, noise: Noise) -> "Problem":
+        """The same problem under another noise mode, as when "auto" has found out.
+
+        >>> problem = Problem(sum, lower=0, upper=1, plausible_lower=0.2, plausible_upper=0.8)
+        >>> problem.with_noise("exact").noise
+        'exact'
+        """
+        other = copy.copy(self)
+        other.__dict__.pop("target", None)
+        noise = check_noise(noise)
+        guess = None if noise == "exact" else self.noise_guess
+        other.__dict__.update(noise=noise, noise_guess=guess)
+        return other
+
+    def check_points(self, points: ArrayLike, argument: str = "theta") -> FloatArray:
+        """``points`` (..., D) as floats; ``ValueError`` unless finite and within the bounds."""
+        points = as_floats(argument, points)
+        try:
+            self.space.to_inference(points)
+        except ValueError as error:
+            raise ValueError(str(error).replace("theta", argument, 1)) from None
+        return points
+
+    def snap(self, theta: ArrayLike) -> FloatArray:
+        """Points θ (..., D) where they are evaluated.
+
+        Integer coordinates are rounded, periodic ones taken into [lower, upper).
+
+        >>> problem = Problem(
+        ...     sum, lower=[1, 0], upper=[9, 24], plausible_lower=[2, 10],
+        ...     plausible_upper=[5, 14], integer=[True, False], periodic=[False, True],
+        ... )
+        >>> problem.snap([3.3, 25.0])
+        array([3., 1.])
+        """
+        bounds = self.space.bounds
+        theta = round_to_integers(as_floats("theta", theta), bounds, self.integer)
+        circle = bounds.periodic & self.space.free
+        low, high = bounds.lower[circle], bounds.upper[circle]
+        given = theta[..., circle]
+        wrapped = low + np.mod(given - low, high - low)
+        wrapped = np.where(wrapped < high, wrapped, low)  # rounding may give the upper end
+        theta[..., circle] = np.where((given >= low) & (given < high), given, wrapped)
+        return theta
+
+    def log_prior(self, theta: ArrayLike) -> FloatArray:
+        """Log prior density (...) at θ (..., D), at the point `snap` gives; −inf out of bounds."""
+        theta = as_floats("theta", theta)
+        if theta.ndim == 0 or theta.shape[-1] != self.dimension:
+            raise ValueError(f"theta must have shape (..., {self.dimension}), got {theta.shape}")
+        logs = self.prior.log_density(self.snap(theta).reshape(-1, self.dimension))
+        return logs.reshape(theta.shape[:-1])
+
+    def log_joint(self, value: ArrayLike, theta: ArrayLike) -> FloatArray:
+        """Log joint density: log-likelihood ``value`` (...) plus the log prior at θ (..., D)."""
+        return np.asarray(as_floats("value", value) + self.log_prior(theta))
+
+    def evaluate(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Outcome:
+        """Run the target at θ (D,), snapped; whatever it does or raises is in the outcome.
+
+        ``ValueError`` only for a θ out of bounds. Without ``rng`` a target that wants one is given
+        an unseeded generator. ``KeyboardInterrupt`` and ``SystemExit`` pass through.
+        """
+        theta = as_floats("theta", theta)
+        if theta.ndim != 1:
+            raise ValueError(f"theta must have shape ({self.dimension},), got {theta.shape}")
+        return self.target.evaluate(self.snap(self.check_points(theta)), rng)
+
+    def evaluate_many(
+        self, thetas: ArrayLike, rngs: Sequence[np.random.Generator | None] | None = None
+    ) -> list[Outcome]:
+        """Outcomes at the points ``thetas`` (n, D): in one call if the target is vectorised.
+
+        ``rngs`` has one generator for each point. Where a vectorised target raises, its points
+        are tried again one by one.
+
+        >>> problem = Problem(
+        ...     lambda thetas: -np.sum(thetas**2, axis=1), vectorised=True, noise="exact",
+        ...     lower=[0, 0], upper=[9, 9], plausible_lower=[1, 1], plausible_upper=[3, 3],
+        ... )
+        >>> [outcome.value for outcome in problem.evaluate_many([[1, 2], [3, 4]])]
+        [-5.0, -25.0]
+        """
+        thetas = as_floats("thetas", thetas)
+        if thetas.ndim != 2:
+            raise ValueError(f"thetas must have shape (n, {self.dimension}), got {thetas.shape}")
+        thetas = self.snap(self.check_points(thetas, "thetas"))
+        rngs = [None] * len(thetas) if rngs is None else list(rngs)
+        if len(rngs) != len(thetas):
+            raise ValueError(f"rngs has {len(rngs)} entries, expected {len(thetas)}")
+        return self.target.evaluate_many(thetas, rngs)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Plain data, ready for JSON, by which problems are compared; calls nothing of the user's.
+
+        It has bounds, names, maps, prior and noise, but not the target, whose code is not data.
+        Infinities are the strings "inf" and "-inf".
+        """
+        bounds = self.space.bounds
+        return {
+            "names": list(self.names),
+            "lower": jsonable(self.lower),
+            "upper": jsonable(self.upper),
+            "plausible_lower": jsonable(self.plausible_lower),
+            "plausible_upper": jsonable(self.plausible_upper),
+            "bounded": list(bounds.bounded),
+            "periodic": bounds.periodic.tolist(),
+            "integer": self.integer.tolist(),
+            "prior": jsonable(self.prior.describe()),
+            "noise": self.noise,
+            "noise_guess": self.noise_guess,
+        }
+
+    def __repr__(self) -> str:
+        count = f"{self.dimension} parameter{'s' if self.dimension > 1 else ''}"
+        fixed = self.dimension - self.space.dimension
+        count += f" ({fixed} fixed)" if fixed else ""
+        return f'Problem with {count}, noise="{self.noise}"\n{self._table()}'
+
+    def _table(self) -> str:
+        box = zip(self.lower, self.upper, self.plausible_lower, self.plausible_upper, strict=True)
+        rows = [("name", "kind", "bounds", "plausible", "prior")]
+        for i, (low, high, p_low, p_high) in enumerate(box):
+            kind = "integer" if self.integer[i] and low < high else self.space.kinds[i]
+            rest = (f"= {low:.6g}", "", "")
+            if kind != "fixed":
+                hard, plausible = f"[{low:.6g}, {high:.6g}]", f"[{p_low:.6g}, {p_high:.6g}]"
+                rest = (hard, plausible, self.prior.labels()[i])
+            rows.append((self.names[i], kind, *rest))
+        return table(rows)

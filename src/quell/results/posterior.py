@@ -1,0 +1,191 @@
+"""The posterior a user works with: a mixture in inference space, seen in their own parameters."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import brentq, minimize
+from scipy.special import ndtr
+
+from quell.arrays import FloatArray
+from quell.mixture import Mixture, normal_base_sample
+from quell.problem.integers import round_to_integers
+from quell.space import InferenceSpace
+
+#: Quasi-random points per component behind moments that have no closed form, and their seed.
+MOMENT_POINTS, MOMENT_SEED = 2048, 20200615
+#: Component means from which the mode is searched, the densest first.
+MODE_STARTS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A distribution over all of the user's parameters, fixed ones included.
+
+    ``integer`` marks integer parameters: inference treats them as continuous, each integer k
+    standing for the interval from k - ½ to k + ½. Draws and the mode are rounded; densities and
+    moments are those of the continuous distribution. Moments of a periodic parameter are those
+    of its values between the bounds.
+
+    >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.3, -1], [0.7, 1])
+    >>> posterior = Posterior(Mixture([1.0], [[0.0, 0.0]], [0.3], [1.0, 1.0]), space)
+    >>> draws = posterior.sample(1000, np.random.default_rng(0))
+    >>> bool(((draws[:, 0] > 0) & (draws[:, 0] < 1)).all())
+    True
+    >>> posterior.mean().round(2) + 0.0
+    array([0.5, 0. ])
+    """
+
+    mixture: Mixture
+    space: InferenceSpace
+    integer: tuple[bool, ...] | None = None
+
+    def _rounded(self, theta: FloatArray) -> FloatArray:
+        if self.integer is not None and any(self.integer):
+            return round_to_integers(theta, self.space.bounds, np.array(self.integer))
+        return theta
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.space.names
+
+    @property
+    def dimension(self) -> int:
+        """Number of parameters, fixed ones included."""
+        return self.space.n_parameters
+
+    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+        """``n`` draws (n, dimension), always inside the bounds."""
+        if not isinstance(rng, np.random.Generator):
+            raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
+        return self._rounded(self.space.to_original(self.mixture.sample(n, rng, stratified=True)))
+
+    def log_density(self, theta: ArrayLike) -> FloatArray:
+        """Log density at points (..., dimension), over the free parameters; -inf out of bounds."""
+        theta = np.asarray(theta, dtype=np.float64)
+        inside = self.space.contains(theta)
+        out = np.full(inside.shape, -np.inf)
+        if inside.any():
+            x = self.space.to_inference(theta[inside])
+            out[inside] = self.mixture.log_density(x) - self.space.log_jacobian(x)
+        return out
+
+    @cached_property
+    def _moments(self) -> tuple[FloatArray, FloatArray]:
+        base = normal_base_sample(
+            MOMENT_POINTS, self.mixture.dimension, np.random.default_rng(MOMENT_SEED)
+        )
+        q = self.mixture
+        x = q.means[:, None, :] + (q.scales[:, None] * q.lengths)[:, None, :] * base
+        theta = self.space.to_original(x)
+        weights = q.weights[:, None] / MOMENT_POINTS
+        mean = np.einsum("ks,ksi->i", np.broadcast_to(weights, theta.shape[:2]), theta)
+        centred = (theta - mean).reshape(-1, theta.shape[2])
+        flat = np.broadcast_to(weights, theta.shape[:2]).reshape(-1, 1)
+        return mean, centred.T @ (flat * centred)
+
+    def mean(self) -> FloatArray:
+        """Mean, (dimension,), by a fixed quasi-random average."""
+        return self._moments[0].copy()
+
+    def covariance(self) -> FloatArray:
+        """Covariance, (dimension, dimension), by a fixed quasi-random average."""
+        return self._moments[1].copy()
+
+    def sd(self) -> FloatArray:
+        """Standard deviations, (dimension,)."""
+        return np.sqrt(self._moments[1].diagonal())
+
+    def mode(self) -> FloatArray:
+        """The point of highest density in the user's parameters, (dimension,)."""
+
+        def loss(x: FloatArray) -> float:
+            return float(self.space.log_jacobian(x) - self.mixture.log_density(x))
+
+        starts = sorted(self.mixture.means, key=loss)[:MODE_STARTS]
+        ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
+        return self._rounded(self.space.to_original(min([*starts, *ends], key=loss)))
+
+    def marginal(self, parameter: int | str) -> "Marginal":
+        """The distribution of one parameter, by index or name, in closed form."""
+        if isinstance(parameter, str):
+            if parameter not in self.names:
+                raise ValueError(
+                    f"unknown parameter {parameter!r}; the names are {list(self.names)}"
+                )
+            parameter = self.names.index(parameter)
+        if not self.space.free[parameter]:
+            raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
+        column = int(self.space.free[:parameter].sum())
+        # v = (s x) Rᵀ: each component is normal along any coordinate of the standardised space.
+        direction = self.space.rotation[column] * self.space.scales
+        q = self.mixture
+        return Marginal(
+            self.space,
+            int(parameter),
+            column,
+            q.weights,
+            q.means @ direction,
+            q.scales * np.sqrt(((q.lengths * direction) ** 2).sum()),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """One parameter's marginal: a mixture of normals in its standardised coordinate v."""
+
+    space: InferenceSpace
+    parameter: int
+    column: int
+    weights: FloatArray
+    means: FloatArray
+    sds: FloatArray
+
+    @property
+    def name(self) -> str:
+        """The parameter's name."""
+        return self.space.names[self.parameter]
+
+    def density(self, value: ArrayLike) -> FloatArray:
+        """Density at values (...) of the parameter; 0 out of bounds."""
+        value = np.asarray(value, dtype=np.float64)
+        inside, v, log_slope = self.space.standard_coordinate(self.parameter, value)
+        z = np.clip((v[..., None] - self.means) / self.sds, -1e100, 1e100)
+        density = (self.weights * np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * self.sds)).sum(-1)
+        return np.where(inside, density * np.exp(-log_slope), 0.0)
+
+    def cdf(self, value: ArrayLike) -> FloatArray:
+        """Probability of values up to ``value`` (...).
+
+        For a periodic parameter counted from the seam, opposite the plausible box, like
+        `quantile`.
+        """
+        value = np.asarray(value, dtype=np.float64)
+        inside, v, _ = self.space.standard_coordinate(self.parameter, value)
+        below = value <= self.space.bounds.lower[self.parameter]
+        p = (self.weights * ndtr((v[..., None] - self.means) / self.sds)).sum(-1)
+        out = np.where(inside, p, np.where(below, 0.0, 1.0))
+        return np.where(np.isnan(value), np.nan, out)
+
+    def quantile(self, p: float) -> float:
+        """The value below which a share ``p`` of the probability lies.
+
+        For a periodic parameter counted from the seam.
+        """
+        if np.ndim(p) != 0:
+            raise TypeError(f"p must be one number, got an array of shape {np.shape(p)}")
+        if not 0 < p < 1:
+            raise ValueError(f"p must be between 0 and 1, got {p}")
+
+        def excess(v: float) -> float:
+            return float(self.weights @ ndtr((v - self.means) / self.sds)) - p
+
+        reach = 10 * self.sds
+        low, high = float((self.means - reach).min()), float((self.means + reach).max())
+        while excess(low) > 0:
+            low -= high - low
+        while excess(high) < 0:
+            high += high - low
+        return self.space.from_standard_coordinate(self.parameter, float(brentq(excess, low, high)))

@@ -1,0 +1,113 @@
+"""What a run returns."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quell.evaluations import Evaluations
+from quell.results.posterior import Posterior
+from quell.settings import Settings
+from quell.vbmc import Iteration
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """Posterior and evidence of one run, with all that led to them.
+
+    ``elbo`` ± ``elbo_sd`` is the evidence lower bound and its SD under the surrogate;
+    ``log_evidence`` ± ``log_evidence_sd`` the best estimate of the log evidence, obtained as
+    ``evidence_method`` says (nan where the prior is improper). ``converged`` says whether the
+    returned solution was stable, ``reasons`` why the run ended and what to beware of, in words.
+    ``history`` has one row per iteration, ``evaluations`` one per evaluation of the target.
+    """
+
+    posterior: Posterior
+    elbo: float
+    elbo_sd: float
+    log_evidence: float
+    log_evidence_sd: float
+    evidence_method: str
+    converged: bool
+    reasons: tuple[str, ...]
+    iterations: tuple[Iteration, ...]
+    chosen: int
+    boosted: bool
+    evaluations: Evaluations
+    settings: Settings
+    seed: int
+    cpu_seconds: float
+    wall_seconds: float
+    target_seconds: float
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """One row per iteration: evaluations, ELBO, reliability, components, ..."""
+        return [iteration.as_row() for iteration in self.iterations]
+
+    @property
+    def diagnostics(self) -> dict[str, Any]:
+        """Figures about the run as a whole."""
+        chosen = self.iterations[self.chosen - 1]
+        return {
+            "iterations": len(self.iterations),
+            "returned_iteration": self.chosen,
+            "reliability": chosen.reliability,
+            "components": self.posterior.mixture.n_components,
+            "boosted": self.boosted,
+            "training_points": chosen.n_training,
+            "evaluations": self.evaluations.n_counted,
+            "failed_evaluations": self.evaluations.n_counted_failed,
+            "whitenings": sum(it.action == "whitening" for it in self.iterations),
+            "noise_sd": chosen.noise_sd,
+            "overhead_cpu_seconds": self.cpu_seconds,
+            "overhead_cpu_seconds_per_evaluation": self.cpu_seconds
+            / max(1, self.evaluations.n_counted),
+            "wall_seconds": self.wall_seconds,
+            "target_seconds": self.target_seconds,
+        }
+
+    def summary(self) -> str:
+        """What a person wants to read."""
+        d = self.diagnostics
+        lines = [
+            f"{'converged' if self.converged else 'NOT CONVERGED'} after "
+            f"{d['evaluations']} evaluations"
+            + (f" ({d['failed_evaluations']} failed)" if d["failed_evaluations"] else ""),
+            *(f"  - {reason}" for reason in self.reasons),
+            "",
+        ]
+        if np.isfinite(self.log_evidence):
+            lines.append(
+                f"log evidence   {self.log_evidence:.3f} ± {self.log_evidence_sd:.3f} "
+                f"({self.evidence_method})"
+            )
+        else:
+            lines.append(f"log evidence   undefined; ELBO {self.elbo:.3f} ± {self.elbo_sd:.3f}")
+        space = self.posterior.space
+        width = max(9, *(len(name) for name in space.names))
+        header = ("mean", "sd", "2.5 %", "median", "97.5 %")
+        lines += ["", f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in header)]
+        mean, sd = self.posterior.mean(), self.posterior.sd()
+        for i, name in enumerate(space.names):
+            if not space.free[i]:
+                lines.append(f"{name:{width}}{mean[i]:11.4g}      fixed")
+                continue
+            marginal = self.posterior.marginal(i)
+            values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
+            seam = "  (through the bounds)" if values[2] > values[4] else ""
+            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in values) + seam)
+        whole = [n for n, i in zip(space.names, self.posterior.integer or (), strict=False) if i]
+        if whole:
+            lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
+                          "stands for k - 1/2 to k + 1/2, and draws are rounded"]  # fmt: skip
+        lines += [
+            "",
+            f"overhead {self.cpu_seconds:.1f} CPU s "
+            f"({1e3 * d['overhead_cpu_seconds_per_evaluation']:.0f} ms per evaluation), "
+            f"target {self.target_seconds:.1f} s, seed {self.seed}",
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return self.summary()

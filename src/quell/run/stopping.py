@@ -1,0 +1,86 @@
+"""When a run ends: budgets, a stable solution, too many failures."""
+
+from typing import Any
+
+import numpy as np
+
+from quell.evaluations import GIVEN, Evaluations
+from quell.problem import Problem
+from quell.run.engine import Engine
+from quell.settings import Settings
+from quell.vbmc import State
+from quell.vbmc.reliability import STABLE_EVALUATIONS
+from quell.vbmc.state import END_OF_WARMUP, WHITENING
+
+#: Budgets by default, in units of D + 2 evaluations.
+BUDGET_EXACT, BUDGET_NOISY = 50, 75
+#: Failures are counted against ``max_failed`` once there are this many evaluations.
+FAILURES_COUNT_FROM = 10
+#: Zero density is an answer, and many of them may mean that the plausible box is wide; they count
+#: as failures from here on.
+ZEROS_COUNT_FROM = 50
+FEWEST_PER_DIMENSION = 5
+#: The reason of a run that was ended by Ctrl-C.
+INTERRUPTED = "interrupted by the user"
+
+
+def check_budget(budget: Any, problem: Problem) -> None:
+    """``ValueError`` for what is no budget; None is the default one."""
+    if budget is None:
+        return
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(f"budget must be a positive integer, got {budget!r}")
+    if budget == 1 and problem.noise == "auto":
+        raise ValueError(
+            'budget must be at least 2 with noise="auto", which may evaluate the first '
+            "point twice; got 1"
+        )
+
+
+def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
+    """``ValueError`` for a budget that the first points, before any fit, would not fit into."""
+    state = engine.settled_state
+    needed = len(state.design)
+    if budget is not None and max(budget, engine.table.n_counted) < needed and state.fit is None:
+        raise ValueError(
+            f"budget must be at least {needed}, got {budget}: so many points are evaluated before "
+            f"anything can be learnt ({engine.n_starts} given as start, the others at random)"
+        )
+
+
+def default_budget(state: State) -> int:
+    """The budget of a run for which none was given.
+
+    >>> BUDGET_EXACT * (3 + 2), BUDGET_NOISY * (3 + 2)      # for three parameters
+    (250, 375)
+    """
+    return (BUDGET_NOISY if state.noisy else BUDGET_EXACT) * (state.dimension + 2)
+
+
+def solution_is_final(state: State, settings: Settings) -> bool:
+    """Whether the solution is stable, and warm-up and the last whitening long enough ago."""
+    if not state.history:
+        return False
+    last = state.history[-1]
+    changes = [it.index for it in state.history if it.action in (END_OF_WARMUP, WHITENING)]
+    last_change = max(changes, default=0)
+    n_stable = STABLE_EVALUATIONS[state.noisy] / settings.batch
+    return bool(
+        last.stable
+        and last.index - last_change >= n_stable / 3
+        and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
+        and last.index >= state.dimension
+    )
+
+
+def too_many_failures(table: Evaluations, settings: Settings) -> str:
+    """Why going on makes no sense, "" where it does."""
+    n, n_failed = table.n_counted, table.n_counted_failed
+    counted = np.array([origin != GIVEN for origin in table.origin], dtype=bool)
+    n_without_density = int(np.sum(table.zero_density & counted))
+    most = settings.max_failed * n
+    broken = n >= FAILURES_COUNT_FROM and n_failed - n_without_density > most
+    if not broken and not (n >= ZEROS_COUNT_FROM and n_failed > most):
+        return ""
+    last = next(text for text in reversed(table.error) if text)
+    return f"{n_failed} of {n} evaluations failed, the last one with: {last}"

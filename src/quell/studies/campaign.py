@@ -1,0 +1,73 @@
+"""Campaigns: many independent jobs on one executor; used by `quell.study` and `quell bench run`."""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Executor
+from typing import Any, TypeVar
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from quell.workers.dispatch import HOPELESS, Dispatch
+
+Key = TypeVar("Key")
+
+
+def perform_all(
+    jobs: Iterable[tuple[Key, tuple[Any, ...]]],
+    function: Callable[..., Any],
+    executor: Executor,
+    *,
+    what: str,
+    workers: int | None = None,
+    attempts: int = HOPELESS,
+) -> Generator[tuple[Key, Any, str]]:
+    """Call the function for every job, a key and its arguments; yields them as they finish.
+
+    That is (key, value, "") or, where the function raised or no answer came in so many
+    ``attempts``, (key, None, why). No failure harms another job. ``what`` is a name for what is
+    sent. Leaving the iterator cancels what has not begun.
+
+    >>> from quell.workers.inline import InlineExecutor
+    >>> sorted(perform_all([("a", (2, 3)), ("b", (0, -1))], pow, InlineExecutor(), what="a job"))
+    [('a', 8, ''), ('b', None, 'ZeroDivisionError: 0.0 cannot be raised to a negative power')]
+    """
+    waiting = deque(jobs)
+    dispatch: Dispatch[Key] = Dispatch(executor, what=what, workers=workers, hopeless=attempts)
+    try:
+        while waiting or dispatch.n_running:
+            while waiting and dispatch.n_free:
+                key, arguments = waiting.popleft()
+                dispatch.submit(key, try_to, function, *arguments)
+            for reply in dispatch.wait():
+                value, error = (None, reply.error) if reply.error else reply.value
+                yield reply.key, value, error
+    finally:
+        dispatch.abandon()
+        dispatch.close()
+
+
+def try_to(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
+    """The function's value and "", or None and what it raised."""
+    try:
+        return function(*arguments), ""
+    except Exception as error:
+        return None, f"{type(error).__name__}: {error}"
+
+
+def campaign_display(*, enabled: bool) -> Progress:
+    """A bar on standard error that counts runs; nothing where that is no terminal."""
+    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
+    return Progress(
+        BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
+        TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"),
+        console=console, disable=not (enabled and console.is_terminal),
+    )  # fmt: skip

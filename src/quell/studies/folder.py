@@ -1,0 +1,128 @@
+"""The folder of a study: for every run its journal and, when it is finished, its row as JSON."""
+
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, fields
+from hashlib import sha256
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from quell.errors import JournalError
+from quell.journal import read_journal
+from quell.journal.identity import describe, differences
+from quell.problem import Problem
+from quell.settings import Settings
+from quell.studies.result import Row
+from quell.text import jsonable
+
+JOURNAL, SUMMARY = ".quelljournal", ".json"
+LONGEST_NAME = 100
+
+
+def file_stem(problem: str, seed: int) -> str:
+    """A file name for a run, whatever the problem is called; no two runs have the same.
+
+    >>> file_stem("subject 1/model A", 3)
+    'subject%201%2Fmodel%20A-seed3'
+    >>> file_stem("../.hidden", 0)
+    '%2E.%2F.hidden-seed0'
+    """
+    name = quote(problem, safe="")
+    if name.startswith("."):
+        name = "%2E" + name[1:]
+    if len(name) > LONGEST_NAME:
+        name = f"{name[: LONGEST_NAME - 20]}~{sha256(problem.encode()).hexdigest()[:16]}"
+    return f"{name}-seed{seed}"
+
+
+def check_names(names: Iterable[str]) -> None:
+    """``ValueError`` unless all file systems can tell the runs of these problems apart."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"names of problems must be non-empty strings, got {name!r}")
+        try:
+            other = seen.setdefault(file_stem(name, 0).casefold(), name)
+        except UnicodeEncodeError:
+            raise ValueError(f"{name!r} is no valid text, so it cannot name a file") from None
+        if other != name:
+            raise ValueError(
+                f"the problems {other!r} and {name!r} differ only by upper and lower case, which "
+                "not all file systems tell apart; rename one"
+            )
+
+
+class StudyFolder:
+    """Where a study keeps its runs; made if it is not there."""
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        if not isinstance(path, str | PathLike):
+            raise TypeError(f"folder must be a path, got {type(path).__name__}")
+        self.path = Path(fspath(path)).absolute()
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise JournalError(f"folder: cannot make {fspath(path)!r}: {error.strerror}") from error
+
+    def journal(self, problem: str, seed: int) -> Path:
+        """The path of a run's journal."""
+        return self.path / (file_stem(problem, seed) + JOURNAL)
+
+    def check(self, name: str, seed: int, problem: Problem, settings: Settings) -> None:
+        """`JournalError`, with the differences, if the run there is another."""
+        path = self.journal(name, seed)
+        if not path.exists():
+            return
+        try:
+            found = read_journal(path)
+        except JournalError:
+            return  # not begun, or damaged: the run itself will say
+        current = describe(problem, settings)
+        recorded = {"problem": found.problem, "settings": found.settings}
+        lines = differences(recorded, current) if found.problem else []
+        if found.seed not in (None, seed):
+            lines.append(f"seed: {found.seed} in the journal, {seed} now")
+        if lines:
+            text = "\n".join(f"  {line}" for line in lines)
+            raise JournalError(
+                f"the run of problem {name!r} with seed {seed} in {str(self.path)!r} was another "
+                f"one:\n{text}\nGo back to what it was, or choose another folder"
+            )
+
+    def finished(self, name: str, seed: int, budget: int | None) -> Row | None:
+        """The row of a run that was finished with this budget; None if there is none."""
+        try:
+            content = json.loads(self._summary(name, seed).read_text(encoding="utf-8"))
+            row = _read_row(content["row"])
+            same = content["budget"] == budget and (row.problem, row.seed) == (name, seed)
+            return row if same and self.journal(name, seed).exists() else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None  # it is made again from the journal
+
+    def finish(self, row: Row, budget: int | None) -> None:
+        """Keep the row of a run that was finished with this budget."""
+        content = jsonable({"budget": budget, "row": asdict(row)})
+        path = self._summary(row.problem, row.seed)
+        beside = path.with_name(path.name + ".new")
+        try:
+            with open(beside, "w", encoding="utf-8") as file:
+                json.dump(content, file, allow_nan=False)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(beside, path)
+        except OSError as error:
+            raise JournalError(f"cannot write {str(path)!r}: {error.strerror}") from error
+
+    def _summary(self, problem: str, seed: int) -> Path:
+        return self.path / (file_stem(problem, seed) + SUMMARY)
+
+
+def _read_row(entries: dict[str, Any]) -> Row:
+    kinds = {column.name: column.type for column in fields(Row)}
+    values: dict[str, Any] = {
+        name: float(entry) if kinds[name] is float else entry for name, entry in entries.items()
+    }
+    return Row(**values)
