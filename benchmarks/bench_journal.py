@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from quell import Evaluations, Problem, Settings, read_journal
+from quell.evaluations import Answered, Asked, Origin
 from quell.journal import Journal
 from quell.problem.outcome import Outcome
-from quell.run.told import Ask, Told
 
 
 def main() -> None:
@@ -37,9 +37,10 @@ def main() -> None:
         journal.begin(problem, Settings(), 1, np.empty((0, dim)), nothing)
         wall, cpu = time.perf_counter(), time.process_time()
         for i, theta in enumerate(points):
-            journal.ask(Ask(i, theta, "search"))
+            asked = Asked(i, theta, Origin.SEARCH)
+            journal.append([asked])
             outcome = Outcome(float(-(theta @ theta)), 1.0, seconds=60.0, reported=True)
-            journal.tell([Told(i, theta, "search", outcome)])
+            journal.append([Answered(asked, outcome)])
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         journal.close()
         size = path.stat().st_size

@@ -110,8 +110,8 @@ class TestTell:
         engine = sampler()
         grid = np.linspace(-3, 3, 12)[:, None]
         engine.tell(grid, height(grid))
-        assert len(engine.history) == 1
         engine.ask(1)
+        assert len(engine.history) == 1
         assert engine.asked[0].origin == "search"
 
     def test_starts_are_asked_for_all_the_same(self):

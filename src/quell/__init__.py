@@ -11,8 +11,7 @@ from quell.sampler import Sampler
 from quell.settings import Settings
 from quell.studies.result import StudyResult
 from quell.study import study
-
-__version__ = "0.1.0.dev0"
+from quell.version import __version__
 
 __all__ = [
     "Evaluations",

@@ -12,7 +12,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.progress import Progress
 from quell.results import Result
-from quell.run.loop import Callback, Run
+from quell.run.loop import Callback, Loop
 from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small
 from quell.settings import Settings
@@ -112,39 +112,39 @@ def infer(
         try:
             refuse_if_too_small(budget, session.engine)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
-            run = Run(session, pool, budget, int(retries))
-            return _finish(run, display, callback)
+            loop = Loop(session, pool, budget, int(retries))
+            return _finish(loop, display, callback)
         finally:
             session.close()
 
 
-def _finish(run: Run, display: Progress, callback: Callback | None) -> Result:
+def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
     """Run the loop, and make the best of however it ends."""
-    engine = run.session.engine
+    engine = loop.session.engine
     try:
-        run.loop(display, callback)
-        return run.result()
+        loop.run(display, callback)
+        return loop.result()
     except KeyboardInterrupt:
-        run.keep_what_is_done()
-        run.reasons.append(INTERRUPTED)
-        if not engine.settled_state.history:
+        loop.record_finished()
+        loop.reasons.append(INTERRUPTED)
+        if not engine.settled.history:
             raise InferenceInterrupted(
                 f"interrupted after {engine.table.n_counted} evaluations, before there was a "
                 "posterior. The exception's 'evaluations' has them; pass it as evaluations= to go "
                 "on from there",
                 engine.table,
             ) from None
-        return run.result(as_it_is=True)
+        return loop.result(settled_only=True)
     except InferenceFailed:
         raise
     except Exception as error:
-        run.keep_what_is_done()
+        loop.record_finished()
         raise InferenceFailed(
             f"the run stopped after {engine.table.n_counted} evaluations by an error: "
             f"{type(error).__name__}: {error}. The exception's 'evaluations' has what was "
             "evaluated; pass it as evaluations= to go on from there",
             engine.table,
-            run.result(as_it_is=True) if engine.settled_state.history else None,
+            loop.result(settled_only=True) if engine.settled.history else None,
         ) from error
     finally:
-        run.pool.close()
+        loop.pool.close()

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
 from quell.checks import as_floats
-from quell.evaluations import Evaluations
+from quell.evaluations import Answered, Asked, Evaluations, Origin
+from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import sd_under
 from quell.problem import Problem
 from quell.problem.outcome import FailureKind, Outcome
@@ -19,7 +20,6 @@ from quell.results import Result
 from quell.run.matching import Matcher
 from quell.run.session import OnReplay, Session
 from quell.run.stopping import solution_is_final
-from quell.run.told import USER, Ask, Told
 from quell.settings import Settings
 
 
@@ -116,20 +116,22 @@ class Sampler:
         return self._engine.table
 
     @property
-    def asked(self) -> tuple[Ask, ...]:
-        """The pending asks, oldest first; each has ``index``, ``theta`` and ``origin``.
+    def asked(self) -> tuple[Asked, ...]:
+        """What is pending, oldest first; each has ``index``, ``theta`` and ``origin``.
 
-        ``quell.evaluations.rng_for(sampler.seed, ask.index)`` is the generator by which
+        ``quell.evaluations.rng_for(sampler.seed, asked.index)`` is the generator by which
         :func:`quell.infer` would evaluate it.
         """
         with self._lock:
             self._forget_old()
-            return tuple(self._engine.pending.values())
+            return tuple(self._engine.pending.asked.values())
 
     @property
     def pending(self) -> FloatArray:
         """Points (n, D) asked for and not told yet, oldest first."""
-        return np.array([ask.theta for ask in self.asked]).reshape(-1, self.problem.dimension)
+        with self._lock:
+            self._forget_old()
+            return self._engine.pending.points(self.problem.dimension)
 
     @property
     def best(self) -> Best | None:
@@ -142,15 +144,22 @@ class Sampler:
 
     @property
     def is_stable(self) -> bool:
-        """Whether :func:`quell.infer` would stop here because the solution is stable."""
+        """Whether :func:`quell.infer` would stop because the solution is stable.
+
+        As of the last iteration computed: what was told since the last `ask` or `result` is not
+        in it yet.
+        """
         with self._lock:
-            return solution_is_final(self._engine.state, self.settings)
+            return solution_is_final(self._engine.settled, self.settings)
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row per iteration so far: evaluations, ELBO, reliability, components, ..."""
+        """One row per iteration computed so far: evaluations, ELBO, reliability, components, ...
+
+        An iteration is computed by `ask` or `result`, not by `tell`.
+        """
         with self._lock:
-            return [iteration.as_row() for iteration in self._engine.state.history]
+            return [iteration.as_row() for iteration in self._engine.settled.history]
 
     def ask(self, n: int = 1) -> FloatArray:
         """The next ``n`` points to evaluate, (n, D); they are pending until told or forgotten.
@@ -182,19 +191,19 @@ class Sampler:
         """
         with self._lock:
             table = self._checked(points, values, sds, errors)
-            pending, forgotten = self._engine.pending, self._session.forgotten
-            indices = self._matcher.indices(table.theta, pending, forgotten)
-            known = {**forgotten, **pending}
             times = np.broadcast_to(np.nan if seconds is None else seconds, len(table))
-            self._session.tell(
+            found = self._matcher.find(table.theta, self._engine.pending)
+            self._session.record(
                 [
-                    Told(
-                        index,
-                        table.theta[i],
-                        known[index].origin if index >= 0 else USER,
+                    Answered(
+                        Asked(
+                            asked.index if asked else NOT_ASKED,
+                            table.theta[i],
+                            asked.origin if asked else Origin.USER,
+                        ),
                         _outcome(table, i, sds is not None, float(times[i])),
                     )
-                    for i, index in enumerate(indices)
+                    for i, asked in enumerate(found)
                 ]
             )
 
@@ -202,14 +211,14 @@ class Sampler:
         """Points (n, D), or (D,), will not be told, or not soon: pending no more; None for all."""
         with self._lock:
             pending = self._engine.pending
-            indices = list(pending)
+            found: Sequence[Asked | None] = list(pending.asked.values())
             if points is not None:
                 points = np.atleast_2d(as_floats("points", points))
-                indices = self._matcher.indices(points, pending, {})
-                if -1 in indices:
-                    missing = points[indices.index(-1)]
+                found = self._matcher.find(points, pending, forgotten_too=False)
+                if None in found:
+                    missing = points[found.index(None)]
                     raise ValueError(f"points has {missing.tolist()}, which is not pending")
-            self._session.forget(indices)
+            self._session.forget([asked.index for asked in found if asked is not None])
 
     def result(self) -> Result:
         """Posterior and evidence as they are known now; changes nothing.
@@ -220,7 +229,7 @@ class Sampler:
             return self._session.result()
 
     def close(self) -> None:
-        """Let go of the journal; without one nothing needs closing."""
+        """Release the journal; without one nothing needs closing."""
         with self._lock:
             self._session.close()
 
@@ -236,7 +245,7 @@ class Sampler:
         self.close()
 
     def __repr__(self) -> str:
-        table, n = self.evaluations, len(self._engine.pending)
+        table, n = self.evaluations, len(self._engine.pending.asked)
         failed = f" ({table.n_failed} failed)" if table.n_failed else ""
         return f"Sampler: {len(table)} evaluations{failed}, {n} pending, seed {self.seed}"
 
@@ -255,7 +264,7 @@ class Sampler:
             errors = [errors] if isinstance(errors, str) else errors
         problem = self.problem
         table = Evaluations.from_arrays(
-            points, values, sds, errors=errors, problem=problem, origin=USER
+            points, values, sds, errors=errors, problem=problem, origin=Origin.USER
         )
         if problem.noise == "reported" and sds is None and table.ok.any():
             raise ValueError(

@@ -633,7 +633,7 @@ class TestSettings:
 
 def ready(**changes):
     """A state whose last iteration is stable, long after the end of warm-up."""
-    state = Session.begin(make(noisy), seed=1, settings=QUICK).engine.state
+    state = Session.begin(make(noisy), seed=1, settings=QUICK).engine.absorb()
     figures = {
         "index": 60, "action": "", "n_evaluations": 300, "n_training": 300, "elbo": 0.0,
         "elbo_sd": 0.1, "gskl": 0.0, "reliability": 0.1, "stable": True, "n_components": 9,

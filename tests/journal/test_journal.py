@@ -6,13 +6,17 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from quell import InferenceFailed, JournalError, Problem, Sampler, Settings, infer, read_journal
+from quell.evaluations import Answered, Asked, Forgotten, Origin
+from quell.evaluations.events import this_process
 from quell.journal import Journal
-from quell.journal.events import Event
+from quell.journal.rows import Row
+from quell.problem import Outcome
 
 QUICK = Settings(final_components=0)
 
@@ -440,15 +444,59 @@ class TestPlaces:
         assert {kind for row in rows for kind in row} <= {"text", "real", "null"}
 
 
-def test_events_survive_exactly():
+def test_rows_survive_exactly():
     values = (0.1 + 0.2, -np.inf, np.nan, 5e-324, 1.7976931348623157e308, -0.0)
     for value in values:
-        event = Event("tell", 3, 4, (value if np.isfinite(value) else 1.0, 1 / 3), "search", value)
-        connection = sqlite3.connect(":memory:")
-        row = event.row()
-        back = connection.execute(f"SELECT {', '.join('?' * len(row))}", row).fetchone()
-        assert repr(Event.of_row(back)) == repr(event)
-        connection.close()
+        row = Row("tell", 3, 4, (value if np.isfinite(value) else 1.0, 1 / 3), "search", value)
+        assert repr(through_sqlite(row)) == repr(row)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Asked(3, np.array([0.1 + 0.2, -4.0]), Origin.START, at=12.5),
+        Forgotten(7),
+        Answered(Asked(4, np.array([1 / 3]), Origin.SEARCH), Outcome(-2.5, 0.5, reported=True)),
+        Answered(Asked(4, np.array([1 / 3]), Origin.CHECK), Outcome(-2.5, note="mind"), "host:1"),
+        Answered(Asked(-1, np.array([2.0]), Origin.USER), Outcome(-1.0, seconds=3.0), "host:1"),
+        Answered(Asked(-1, np.array([2.0]), Origin.GIVEN), Outcome(-1.0, 0.25), "host:1"),
+        Answered(
+            Asked(5, np.array([2.0]), Origin.DESIGN),
+            Outcome.failure("it broke", kind="exception", traceback="line 1"), "host:1",
+            final=False,
+        ),
+    ],
+)  # fmt: skip
+def test_events_survive_exactly(event):
+    back = through_sqlite(Row.of(event, 1)).event()
+    assert type(back) is type(event)
+    if isinstance(event, Forgotten):
+        assert back == event
+        return
+    asked, found = (e if isinstance(e, Asked) else e.asked for e in (event, back))
+    assert (found.index, found.origin) == (asked.index, asked.origin)
+    assert isinstance(found.origin, Origin)
+    np.testing.assert_array_equal(found.theta, asked.theta)
+    if isinstance(event, Asked):
+        assert found.at == event.at
+    else:
+        assert repr(back.outcome) == repr(event.outcome)
+        assert back.final == event.final
+        assert back.who == (event.who or this_process())
+
+
+def through_sqlite(row):
+    """The row after it has been in a database."""
+    values = row.values()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        query = f"SELECT {', '.join('?' * len(values))}"
+        return Row.of_values(connection.execute(query, values).fetchone())
+
+
+@pytest.mark.parametrize("change", [{"kind": "tale"}, {"origin": "nowhere"}])
+def test_a_row_of_no_known_kind_is_damaged(change):
+    row = replace(Row("tell", 1, 2, (1.0,), "search", -1.0), **change)
+    assert through_sqlite(row) is None
 
 
 def test_a_journal_opened_for_nothing_is_new(path):

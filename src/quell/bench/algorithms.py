@@ -14,7 +14,6 @@ from quell.infer import infer
 from quell.problem import Problem
 from quell.results import Posterior, Result
 from quell.run.session import Session
-from quell.run.told import Told
 from quell.settings import Settings
 from quell.vbmc import best_iteration
 from quell.workers.pool import evaluate
@@ -122,11 +121,11 @@ def run_in_flight(
     order = np.random.default_rng([seed, ORDER_STREAM])
     engine = session.engine
     for _ in range(budget):
-        while len(engine.pending) < IN_FLIGHT and len(engine.table) + len(engine.pending) < budget:
+        out = engine.pending.asked
+        while len(out) < IN_FLIGHT and len(engine.table) + len(out) < budget:
             session.ask()
-        ask = list(engine.pending.values())[order.integers(len(engine.pending))]
-        outcome, _ = evaluate(problem.target, ask.theta, seed, ask.index)
-        session.tell([Told(ask.index, ask.theta, ask.origin, outcome)])
+        asked = list(out.values())[order.integers(len(out))]
+        session.record([evaluate(problem.target, asked, seed)])
     return _as_answer(session.result(), settings)
 
 

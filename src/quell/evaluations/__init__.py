@@ -1,11 +1,22 @@
 """What the target was asked, and what came back.
 
-``table`` has one row per evaluation and never changes; ``origin`` is why each was made;
-``head_start`` checks evaluations that were made elsewhere; ``merging`` makes one observation of
+``events`` is the life of one evaluation: asked for, answered, forgotten; ``origin`` why it was
+made. ``table`` has one row per evaluation and never changes; ``answers`` makes rows of answers,
+``head_start`` checks evaluations that were made elsewhere, ``merging`` makes one observation of
 repeated ones.
 """
 
+from quell.evaluations.events import Answered, Asked, Forgotten
 from quell.evaluations.origin import Origin
-from quell.evaluations.table import GIVEN, NO_PRIOR_DENSITY, Evaluations, rng_for
+from quell.evaluations.table import NO_PRIOR_DENSITY, Evaluations
+from quell.streams import rng_for
 
-__all__ = ["GIVEN", "NO_PRIOR_DENSITY", "Evaluations", "Origin", "rng_for"]
+__all__ = [
+    "NO_PRIOR_DENSITY",
+    "Answered",
+    "Asked",
+    "Evaluations",
+    "Forgotten",
+    "Origin",
+    "rng_for",
+]

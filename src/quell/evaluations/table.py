@@ -15,26 +15,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, coordinate_names, matrix, raise_at
+from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import error_texts, refuse_rows, sd_under
 from quell.evaluations.merging import Merged, merge
+from quell.evaluations.origin import Origin
 from quell.problem import Problem
 from quell.problem.outcome import Outcome
 
-GIVEN = "given"  # a head start: evaluations made before the run, which do not count
 NO_PRIOR_DENSITY = "zero density: the prior is zero at this point"
-
-
-def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:
-    """The generator for the evaluation with this index, whichever worker runs it.
-
-    >>> bool(rng_for(1, 7).random() == rng_for(1, 7).random())
-    True
-    """
-    if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
-        raise ValueError(f"index must be a non-negative integer, got {index!r}")
-    if seed is None:
-        raise ValueError("seed must be given, for without one no stream can be repeated")
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(int(index),)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +50,7 @@ class Evaluations:
     log_prior: FloatArray
     error: tuple[str, ...]
     seconds: FloatArray
-    origin: tuple[str, ...]
+    origin: tuple[Origin, ...]
     index: NDArray[np.int64]
 
     def __post_init__(self) -> None:
@@ -101,7 +89,7 @@ class Evaluations:
         errors: Sequence[str] | None = None,
         names: Sequence[str] | None = None,
         problem: Problem | None = None,
-        origin: str = GIVEN,
+        origin: Origin = Origin.GIVEN,
     ) -> "Evaluations":
         """Evaluations made elsewhere: log-likelihoods ``values`` (N,) at ``points`` (N, D).
 
@@ -132,7 +120,7 @@ class Evaluations:
         refuse_rows("values", value, ~failed & ~np.isfinite(value), demand)
         demand = "must be positive and finite, 0 if exact, or nan if unknown"
         refuse_rows("sds", sd, (sd < 0) | np.isinf(sd), demand)
-        index = np.full(n, -1, dtype=np.int64)
+        index = np.full(n, NOT_ASKED, dtype=np.int64)
         unknown = np.full(n, np.nan)
         names = coordinate_names(names, width)
         table = cls(names, points, value, sd, unknown, error, unknown, (origin,) * n, index)
@@ -144,8 +132,8 @@ class Evaluations:
         outcome: Outcome,
         *,
         log_prior: ArrayLike,
-        origin: str,
-        index: int = -1,
+        origin: Origin | str,
+        index: int = NOT_ASKED,
     ) -> "Evaluations":
         """The table with one more row: the ``outcome`` at θ (D,).
 
@@ -161,7 +149,7 @@ class Evaluations:
             log_prior,
             (outcome.error or no_prior,),
             np.array([outcome.seconds], dtype=np.float64),
-            (origin,),
+            (Origin(origin),),
             np.array([index], dtype=np.int64),
         )
         return self.extend(row)
@@ -205,8 +193,8 @@ class Evaluations:
             self,
             names=problem.names,
             theta=theta,
-            origin=(GIVEN,) * n,
-            index=np.full(n, -1, dtype=np.int64),
+            origin=(Origin.GIVEN,) * n,
+            index=np.full(n, NOT_ASKED, dtype=np.int64),
         )
         return given._under(problem)
 
@@ -266,12 +254,17 @@ class Evaluations:
     @property
     def n_counted_failed(self) -> int:
         """Number of evaluations that count against a budget and failed."""
-        return sum(not ok and o != GIVEN for ok, o in zip(self.ok, self.origin, strict=True))
+        return int(np.sum(self.counted & ~self.ok))
 
     @property
     def n_counted(self) -> int:
         """Number of evaluations that count against a budget: all but given ones."""
-        return sum(origin != GIVEN for origin in self.origin)
+        return int(np.sum(self.counted))
+
+    @cached_property
+    def counted(self) -> BoolArray:
+        """Mask (N,) of the evaluations that count against a budget: all but given ones."""
+        return np.array([origin != Origin.GIVEN for origin in self.origin], dtype=bool)
 
     @cached_property
     def log_joint(self) -> FloatArray:
@@ -302,7 +295,7 @@ class Evaluations:
             "log_prior": self.log_prior.copy(),
             "error": list(self.error),
             "seconds": self.seconds.copy(),
-            "origin": list(self.origin),
+            "origin": [str(origin) for origin in self.origin],
             "index": self.index.copy(),
         }
         parameters: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """The journal: nothing an evaluation has cost is ever lost.
 
-``events`` is what is recorded, ``store`` the SQLite file, ``lock`` keeps a second process out,
+``rows`` is how events are written, ``store`` the SQLite file, ``lock`` keeps a second process out,
 ``identity`` refuses another run, ``recovery`` saves what can be read of a damaged file;
 ``journal`` puts them together and ``reading`` looks in from outside.
 """

@@ -1,6 +1,7 @@
 """Is it the same run? The problem and the settings of a journal beside those of the caller."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from quell.problem import Problem
@@ -12,6 +13,24 @@ def describe(problem: Problem, settings: Settings) -> dict[str, Any]:
     """Problem and settings as plain data, as they come back from a file."""
     plain = {"problem": problem.fingerprint(), "settings": settings.as_dict()}
     return dict(json.loads(json.dumps(jsonable(plain))))
+
+
+#: Settings there were once, with the value that is now the only way: journals have them.
+RETIRED = {"whitening_undo_test": False, "noise_shaping": False}
+
+
+def changes(recorded: Mapping[str, Any], problem: Problem, settings: Settings) -> list[str]:
+    """What differs between the ``recorded`` problem and settings and these, a line each.
+
+    Settings that are younger than the journal had their default when it was written.
+    """
+    current = describe(problem, settings)
+    then = {**describe(problem, Settings())["settings"], **recorded["settings"]}
+    gone = [key for key in then if key not in current["settings"]]
+    then = {key: then[key] for key in then if key not in gone or RETIRED.get(key) != then[key]}
+    return differences(recorded["problem"], current["problem"], "problem") + differences(
+        then, current["settings"], "settings"
+    )
 
 
 def differences(recorded: Any, current: Any, where: str = "") -> list[str]:

@@ -1,8 +1,8 @@
-"""The durable record of a run: what was asked and told, on disk before it is used."""
+"""The durable record of a run: what was asked and answered, on disk before it is used."""
 
 import time
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from os import PathLike, fspath
 from pathlib import Path
@@ -12,23 +12,23 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.errors import JournalError
-from quell.evaluations import GIVEN, Evaluations
-from quell.journal.events import Event
-from quell.journal.identity import describe, differences
-from quell.journal.lock import Lock, this_process
+from quell.evaluations import Evaluations
+from quell.evaluations.answers import as_recorded, head_start_answers
+from quell.evaluations.events import Answered, Event, this_process
+from quell.journal.identity import changes, describe
+from quell.journal.lock import Lock
 from quell.journal.recovery import rescue
+from quell.journal.rows import Row
 from quell.journal.store import Damaged, Store
 from quell.problem import Problem
-from quell.problem.outcome import Outcome
-from quell.run.told import Ask, Told
 from quell.settings import Settings
+from quell.version import __version__
 
 
 class Journal:
     """An open journal, locked against other processes.
 
-    ``seed`` and ``starts`` (n, D) are None before :meth:`begin`; ``events`` are those found when
-    it was opened.
+    ``seed`` and ``starts`` (n, D) are there after :meth:`begin`.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -39,13 +39,13 @@ class Journal:
         self._lock = Lock(self.path)
         self._store: Store | None = None
         self.meta: dict[str, Any] = {}
-        self.events: list[Event] = []
+        self._rows: list[Row] = []
         try:
             self._store = self._open()
         except BaseException:
             self.close()
             raise
-        self._call = max((event.call for event in self.events), default=0)
+        self._call = max((row.call for row in self._rows), default=0)
 
     @property
     def is_new(self) -> bool:
@@ -63,9 +63,11 @@ class Journal:
         width = len(self.meta["problem"]["names"])
         return np.array(self.meta["starts"], dtype=np.float64).reshape(-1, width)
 
-    def given(self) -> list[Event]:
-        """The head start."""
-        return [event for event in self.events if event.kind == "given"]
+    def head_start(self) -> Evaluations:
+        """The evaluations that the run was given at its beginning, as they are recorded."""
+        events = [row.event() for row in self._rows if row.kind == "given"]
+        answers = [event for event in events if isinstance(event, Answered)]
+        return as_recorded(answers, self.meta["problem"]["names"])
 
     def begin(
         self, problem: Problem, settings: Settings, seed: int, starts: FloatArray,
@@ -76,19 +78,14 @@ class Journal:
             **describe(problem, settings),
             "seed": seed,
             "starts": starts.tolist(),
-            "created": {"by": this_process(), "at": time.time()},
+            "created": {"by": this_process(), "at": time.time(), "version": __version__},
         }
-        self._file.create(meta, _given_events(given))
-        self.meta, self.events = self._file.read()
+        self._file.create(meta, [Row.of(answer, 0) for answer in head_start_answers(given)])
+        self.meta, self._rows = self._file.read()
 
     def check(self, problem: Problem, settings: Settings, seed: int | None) -> None:
         """`JournalError`, with the differences, unless the journal is of this very run."""
-        current = describe(problem, settings)
-        lines = [
-            line
-            for part in ("problem", "settings")
-            for line in differences(self.meta[part], current[part], part)
-        ]
+        lines = changes(self.meta, problem, settings)
         if seed is not None and seed != self.seed:
             lines.append(f"seed: {self.seed} in the journal, {seed} now")
         self._refuse(lines)
@@ -99,40 +96,25 @@ class Journal:
         if starts is not None and not np.array_equal(starts, self.starts):
             lines.append(f"start: {len(self.starts)} points in the journal, {len(starts)} others")
         if given is not None:
-            now = [event.told() for event in _given_events(given)]
-            then = [event.told() for event in self.given()]
-            same = len(now) == len(then) and all(map(_same, now, then))
-            if not same:
-                lines.append(f"evaluations: {len(then)} in the journal, {len(now)} others now")
+            recorded = self.head_start()
+            if not _same(recorded, given):
+                counts = f"{len(recorded)} in the journal, {len(given)} others now"
+                lines.append(f"evaluations: {counts}")
         self._refuse(lines)
 
-    def calls(self) -> Iterator[list[Event]]:
-        """The recorded events of asks, tells and forgets, those of one call together."""
-        moves = [event for event in self.events if event.kind in ("ask", "tell", "forget")]
-        for _, rows in groupby(moves, key=lambda event: event.call):
-            yield list(rows)
+    def events(self) -> Iterator[list[Event]]:
+        """What happened since the run began, in order; what was recorded together, together."""
+        rows = [row for row in self._rows if row.kind != "given"]
+        for _, together in groupby(rows, key=lambda row: row.call):
+            yield [row.event() for row in together]
 
-    def ask(self, ask: Ask) -> None:
-        """Record a point asked for."""
-        self._append([Event.of_ask(self._next_call(), ask, this_process())])
-
-    def tell(self, rows: Sequence[Told], who: str | None = None) -> None:
-        """Record answers; ``who`` evaluated them."""
-        call, who = self._next_call(), who or this_process()
-        self._append([Event.of_told(call, row, who) for row in rows])
-
-    def attempt(self, row: Told, who: str | None = None) -> None:
-        """Record an evaluation that failed and will be tried again."""
-        event = Event.of_told(self._next_call(), row, who or this_process(), "attempt")
-        self._append([event])
-
-    def forget(self, indices: Iterable[int]) -> None:
-        """Record that these asks are pending no more."""
-        call, who = self._next_call(), this_process()
-        self._append([Event("forget", call, index, who=who) for index in indices])
+    def append(self, events: Sequence[Event]) -> None:
+        """Record events that belong together, all or none; they are on disk when this returns."""
+        self._call += 1
+        self._file.append([Row.of(event, self._call) for event in events])
 
     def close(self) -> None:
-        """Close the file and let others have it."""
+        """Close the file and release the lock."""
         if self._store is not None:
             self._store.close()
             self._store = None
@@ -149,23 +131,16 @@ class Journal:
         try:
             if store.is_new():
                 return store
-            self.meta, self.events = store.read()
+            self.meta, self._rows = store.read()
         except Damaged as damage:
             store.close()
             warnings.warn(rescue(self.path, str(damage)), UserWarning, stacklevel=6)
             store = Store(self.path)
-            self.meta, self.events = store.read()
+            self.meta, self._rows = store.read()
         except BaseException:
             store.close()
             raise
         return store
-
-    def _append(self, events: Sequence[Event]) -> None:
-        self._file.append(events)
-
-    def _next_call(self) -> int:
-        self._call += 1
-        return self._call
 
     def _refuse(self, lines: Sequence[str]) -> None:
         if lines:
@@ -177,19 +152,9 @@ class Journal:
             )
 
 
-def _given_events(given: Evaluations) -> list[Event]:
-    return [
-        Event(
-            "given", 0, -1, tuple(given.theta[i].tolist()), GIVEN, float(given.value[i]),
-            float(given.sd[i]), error=given.error[i], seconds=float(given.seconds[i]),
-        )
-        for i in range(len(given))
-    ]  # fmt: skip
-
-
-def _same(a: Told, b: Told) -> bool:
-    def key(told: Told) -> tuple[Any, ...]:
-        outcome: Outcome = told.outcome
-        return (told.theta.tobytes(), repr(outcome.value), repr(outcome.sd), outcome.error)
-
-    return key(a) == key(b)
+def _same(recorded: Evaluations, given: Evaluations) -> bool:
+    """Whether two head starts are equal in all that a run reads of them."""
+    pairs = ((getattr(recorded, name), getattr(given, name)) for name in ("theta", "value", "sd"))
+    return recorded.error == given.error and all(
+        np.array_equal(a, b, equal_nan=True) for a, b in pairs
+    )

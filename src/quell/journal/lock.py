@@ -9,21 +9,16 @@ file says who has it, for the message to others; it is not what locks.
 
 import json
 import os
-import socket
 import sys
 import time
 from pathlib import Path
 from typing import Any
 
 from quell.errors import JournalError
+from quell.evaluations.events import this_process
 
 #: Locks held by this process, by device and inode: POSIX locks do not exclude their own process.
 _held: dict[tuple[int, int], int] = {}
-
-
-def this_process() -> str:
-    """Who writes: host and process id."""
-    return f"{socket.gethostname()}:{os.getpid()}"
 
 
 class Lock:

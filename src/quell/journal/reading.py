@@ -12,7 +12,8 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.errors import JournalError
 from quell.evaluations import Evaluations
-from quell.journal.events import Event
+from quell.evaluations.answers import as_recorded
+from quell.evaluations.events import Answered
 from quell.journal.recovery import salvage
 
 
@@ -63,37 +64,23 @@ def read_journal(path: str | PathLike[str]) -> JournalContents:
         saved = salvage(path)
     except sqlite3.Error as error:
         raise JournalError(f"{str(path)!r} cannot be read as a journal: {error}") from error
-    events = list(saved.events.values())
-    told = [event for event in events if event.kind in ("given", "tell")]
+    rows = list(saved.rows.values())
+    told = [row for row in rows if row.kind in ("given", "tell")]
     if not told and not saved.meta:
         raise JournalError(f"{str(path)!r} is no journal, or nothing of it can be read")
     names = saved.meta.get("problem", {}).get("names")
     if names is None:
         names = [f"x{i + 1}" for i in range(len(told[0].theta))]
-    done = {event.index for event in events if event.kind in ("tell", "forget")}
-    pending = [e.theta for e in events if e.kind == "ask" and e.index not in done]
+    done = {row.index for row in rows if row.kind in ("tell", "forget")}
+    pending = [row.theta for row in rows if row.kind == "ask" and row.index not in done]
+    answers = [event for row in told if isinstance(event := row.event(), Answered)]
     return JournalContents(
         problem=saved.meta.get("problem", {}),
         settings=saved.meta.get("settings", {}),
         seed=saved.meta.get("seed"),
-        evaluations=_table(tuple(names), told),
+        evaluations=as_recorded(answers, names),
         pending=np.array(pending, dtype=np.float64).reshape(-1, len(names)),
-        who=tuple(event.who for event in told),
-        when=tuple(datetime.fromtimestamp(event.at).astimezone() for event in told),
+        who=tuple(row.who for row in told),
+        when=tuple(datetime.fromtimestamp(row.at).astimezone() for row in told),
         n_lost=len(saved.lost),
-    )
-
-
-def _table(names: tuple[str, ...], told: list[Event]) -> Evaluations:
-    n = len(told)
-    return Evaluations(
-        names,
-        np.array([event.theta for event in told], dtype=np.float64).reshape(n, len(names)),
-        np.array([event.value for event in told], dtype=np.float64),
-        np.array([event.sd for event in told], dtype=np.float64),
-        np.full(n, np.nan),
-        tuple(event.error for event in told),
-        np.array([event.seconds for event in told], dtype=np.float64),
-        tuple(event.origin for event in told),
-        np.array([event.index for event in told], dtype=np.int64),
     )

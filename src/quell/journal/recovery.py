@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from quell.errors import JournalError
-from quell.journal.events import Event
+from quell.journal.rows import Row
 from quell.journal.store import SELECT_ONE, Store
 
 SIDES = ("-wal", "-shm")  # files SQLite keeps beside its own
@@ -20,10 +20,10 @@ LARGEST_GAP = 1000
 
 @dataclass(frozen=True)
 class Salvage:
-    """What could be read: ``meta``, ``events`` by id, and the ids of rows that are ``lost``."""
+    """What could be read: ``meta``, ``rows`` by id, and the ids of rows that are ``lost``."""
 
     meta: dict[str, Any]
-    events: dict[int, Event]
+    rows: dict[int, Row]
     lost: tuple[int, ...]
 
 
@@ -58,14 +58,14 @@ def _promised_size(path: Path) -> int:
 
 def _salvage(path: Path) -> Salvage:
     meta: dict[str, Any] = {}
-    events: dict[int, Event] = {}
+    rows: dict[int, Row] = {}
     lost: list[int] = []
     connection = read_only(path)
     try:
         for key in ("problem", "settings", "seed", "starts", "created"):
             try:
-                row = connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-                meta[key] = json.loads(row[0])
+                query = "SELECT value FROM meta WHERE key = ?"
+                meta[key] = json.loads(connection.execute(query, (key,)).fetchone()[0])
             except (sqlite3.DatabaseError, TypeError, ValueError):
                 continue
         missing: list[int] = []
@@ -73,18 +73,18 @@ def _salvage(path: Path) -> Salvage:
         while len(missing) < LARGEST_GAP:
             number += 1
             try:
-                row = connection.execute(SELECT_ONE, (number,)).fetchone()
-                event = Event.of_row(row[1:])
+                values = connection.execute(SELECT_ONE, (number,)).fetchone()
+                row = Row.of_values(values[1:])
             except (sqlite3.DatabaseError, TypeError, ValueError):
-                event = None  # unreadable, or not there: only a later row can tell
-            if event is None:
+                row = None  # unreadable, or not there: only a later row can tell
+            if row is None:
                 missing.append(number)
                 continue
             lost, missing = [*lost, *missing], []
-            events[number] = event
+            rows[number] = row
     finally:
         connection.close()
-    return Salvage(meta, events, tuple(lost))
+    return Salvage(meta, rows, tuple(lost))
 
 
 def rescue(path: Path, reason: str) -> str:
@@ -98,7 +98,7 @@ def rescue(path: Path, reason: str) -> str:
     if not wanted <= set(saved.meta):
         raise JournalError(
             f"the journal {str(path)!r} is damaged ({reason}) and does not say any more what "
-            f"problem it is for; {len(saved.events)} of its rows can be read: "
+            f"problem it is for; {len(saved.rows)} of its rows can be read: "
             "quell.read_journal(path).evaluations has their evaluations, to be passed as "
             "evaluations= to a new run"
         )
@@ -106,7 +106,7 @@ def rescue(path: Path, reason: str) -> str:
     for name in (fresh, *(fresh.with_name(fresh.name + side) for side in SIDES)):
         name.unlink(missing_ok=True)
     store = Store(fresh)
-    store.create(saved.meta, saved.events.values())
+    store.create(saved.meta, saved.rows.values())
     store.close()
     shutil.copy2(path, kept)
     for side in SIDES:
@@ -114,7 +114,7 @@ def rescue(path: Path, reason: str) -> str:
         if beside.exists():
             os.replace(beside, kept.with_name(kept.name + side))
     os.replace(fresh, path)
-    n_told = sum(event.kind == "tell" for event in saved.events.values())
+    n_told = sum(row.kind == "tell" for row in saved.rows.values())
     lost = f"{len(saved.lost)} rows among them are lost" if saved.lost else (
         "what came after them, if anything, is lost")  # fmt: skip
     return (

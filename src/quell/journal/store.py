@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from quell.errors import JournalError
-from quell.journal.events import COLUMNS, Event
+from quell.journal.rows import COLUMNS, Row
 
 APPLICATION_ID = 0x5155454C  #: "QUEL", in the file's header
 FORMAT = 1
@@ -33,7 +33,7 @@ class Damaged(Exception):
 class Store:
     """An open journal file; `append` is durable when it returns.
 
-    ``last`` is the id of the last event: a row with the next id that is already there means
+    ``last`` is the id of the last row: a row with the next id that is already there means
     that someone else has written, and is refused.
     """
 
@@ -66,7 +66,7 @@ class Store:
             )
         return False
 
-    def create(self, meta: dict[str, Any], events: Iterable[Event]) -> None:
+    def create(self, meta: dict[str, Any], rows: Iterable[Row]) -> None:
         """Set up an empty file: all of it, or nothing if the process dies on the way."""
 
         def write() -> None:
@@ -78,39 +78,39 @@ class Store:
             )
             self._connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             self._connection.execute(f"PRAGMA user_version = {FORMAT}")
-            self._insert(events)
+            self._insert(rows)
 
         self._transaction(write)
 
-    def append(self, events: Sequence[Event]) -> None:
-        """Record events, all or none."""
-        self._transaction(lambda: self._insert(events))
-        self.last += len(events)
+    def append(self, rows: Sequence[Row]) -> None:
+        """Record rows, all or none."""
+        self._transaction(lambda: self._insert(rows))
+        self.last += len(rows)
 
-    def read(self) -> tuple[dict[str, Any], list[Event]]:
-        """What was set up, and all events in order; `Damaged` if any of it is."""
+    def read(self) -> tuple[dict[str, Any], list[Row]]:
+        """What was set up, and all rows in order; `Damaged` if any of it is."""
         try:
             problems = self._query("PRAGMA quick_check(1)")[0][0]
             if problems != "ok":
                 raise Damaged(" ".join(problems.split()))
             meta = {key: json.loads(value) for key, value in self._query("SELECT * FROM meta")}
-            rows = self._query(_SELECT)
+            found = self._query(_SELECT)
         except (sqlite3.DatabaseError, ValueError) as error:
             raise Damaged(str(error)) from error
-        events = [Event.of_row(row[1:]) for row in rows]
-        bad = [row[0] for row, event in zip(rows, events, strict=True) if event is None]
+        rows = [Row.of_values(values[1:]) for values in found]
+        bad = [values[0] for values, row in zip(found, rows, strict=True) if row is None]
         if bad:
             raise Damaged(f"the checksum of row {bad[0]} is wrong")
-        self.last = rows[-1][0] if rows else 0
-        return meta, [event for event in events if event is not None]
+        self.last = found[-1][0] if found else 0
+        return meta, [row for row in rows if row is not None]
 
     def close(self) -> None:
         """Close the file; its write-ahead log is merged into it."""
         self._connection.close()
 
-    def _insert(self, events: Iterable[Event]) -> None:
-        rows = [(self.last + i, *event.row()) for i, event in enumerate(events, 1)]
-        self._connection.executemany(_INSERT, rows)
+    def _insert(self, rows: Iterable[Row]) -> None:
+        values = [(self.last + i, *row.values()) for i, row in enumerate(rows, 1)]
+        self._connection.executemany(_INSERT, values)
 
     def _transaction(self, write: Any) -> None:
         def run() -> None:

@@ -11,6 +11,7 @@ from quell.checks import as_floats
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
+from quell.streams import rng_for_start
 from quell.vbmc.step import SMALLEST_DESIGN
 
 
@@ -53,7 +54,7 @@ def start_points(problem: Problem, start: ArrayLike | Result | None, seed: int) 
                 f"start is a result for {list(start.posterior.names)}, the problem has "
                 f"{list(problem.names)}"
             )
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0, 1)))
+        rng = rng_for_start(seed)
         draws = start.posterior.sample(200, rng)
         order = np.argsort(-start.posterior.log_density(draws))
         spread = draws[order[: int(0.99 * len(draws))]]

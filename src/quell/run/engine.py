@@ -1,26 +1,32 @@
-"""The algorithm as a function of what was asked and told, and of nothing else.
+"""The algorithm as a function of what was asked and answered, and of nothing else.
 
-`Engine` holds the state between asks and tells. All its randomness comes from the seed and a
-count of steps: one for every point searched for, one for every time that new evaluations are
-absorbed. Evaluations are absorbed together, when the next point is asked for; until then
-`Engine.state` looks ahead without changing anything. So a record of asks and tells replayed into
-a new engine gives the same state, bit for bit, and looking at results in between does no harm.
+`Engine` folds events (`quell.evaluations.events`) into the state of the algorithm. All its
+randomness comes from the seed and a count of steps: one for every point searched for, one for
+every time that new evaluations are absorbed. Evaluations are absorbed together, when the next
+point is asked for; until then `Engine.absorb` looks ahead without changing anything. So a record
+of events replayed into a new engine gives the same state, bit for bit, and looking at results in
+between does no harm.
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 
 from quell.arrays import FloatArray
 from quell.errors import InferenceFailed
-from quell.evaluations import GIVEN, Evaluations
+from quell.evaluations import Evaluations, Origin
+from quell.evaluations.answers import as_table
+from quell.evaluations.events import Answered, Asked, Event
 from quell.problem import Problem
-from quell.results import Posterior, Result
+from quell.results import Result
 from quell.run.noise_check import NoiseCheck, NoiseUndecided
-from quell.run.told import CHECK, USER, Ask, Told, as_table
+from quell.run.pending import Pending
+from quell.run.report import make_result, why_nothing
 from quell.settings import Settings
+from quell.streams import rng_for_design, rng_for_finish, rng_for_step
 from quell.threads import single_threaded
 from quell.vbmc import (
     State,
@@ -35,19 +41,20 @@ from quell.vbmc.evidence import evidence
 
 
 class Engine:
-    """The state of a run between asks and tells.
+    """The state of a run between its events.
 
     ``problem`` is the problem with its noise mode as far as it is known by now; ``pending`` the
-    asks without answer by index; ``table`` all evaluations.
+    questions without answer; ``table`` all evaluations; ``cpu_seconds`` what the algorithm itself
+    has taken.
 
-    >>> from quell.problem.outcome import Outcome
+    >>> from quell.problem import Outcome
     >>> problem = Problem(lambda t: 0.0, lower=0, upper=9, plausible_lower=2, plausible_upper=4)
     >>> nothing = Evaluations.empty(problem.names)
     >>> engine = Engine(problem, Settings(), 1, np.empty((0, 1)), nothing)
-    >>> ask = engine.next()
-    >>> engine.take(ask)
-    >>> engine.learn([Told(ask.index, ask.theta, ask.origin, Outcome(-2.0))])
-    >>> bool(engine.next().theta == ask.theta)      # a bare number has to repeat itself
+    >>> asked = engine.next()
+    >>> engine.apply([asked])
+    >>> engine.apply([Answered(asked, Outcome(-2.0))])
+    >>> bool(engine.next().theta == asked.theta)      # a bare number has to repeat itself
     True
     """
 
@@ -61,7 +68,7 @@ class Engine:
     ) -> None:
         self.problem, self.settings, self.seed = problem, settings, seed
         noisy = problem.noise != "exact"
-        self._state = initial_state(_rng(seed, 0), problem, starts, given, noisy=noisy)
+        self._state = initial_state(rng_for_design(seed), problem, starts, given, noisy=noisy)
         self._ahead: State | None = None
         self._steps = 0
         self._noise = NoiseCheck(problem.noise)
@@ -69,131 +76,118 @@ class Engine:
         self.n_starts = len(starts)
         self.n_indices = 0
         self.table = given
-        self.pending: dict[int, Ask] = {}
+        self.pending = Pending()
         self.cpu_seconds = 0.0
         self._cpu_at_iteration = 0.0
 
-    def next(self) -> Ask:
-        """The next point to evaluate; nothing changes until it is taken."""
-        self._refuse_if_undecided()
-        index = self.n_indices
-        if self._noise.is_waiting and not any(a.origin == CHECK for a in self.pending.values()):
-            assert self._noise.theta is not None
-            return Ask(index, self._noise.theta, CHECK)
-        state = self.state
-        started = time.thread_time()
-        with single_threaded():
-            theta = propose(_rng(self.seed, self._next_step() + 1), self.problem, state,
-                            self.settings)  # fmt: skip
-        self.cpu_seconds += time.thread_time() - started
-        origin = "search"
-        if state.n_asked < self.n_starts:
-            origin = "start"
-        elif state.n_asked < len(state.design) or state.fit is None:
-            origin = "design"
-        return Ask(index, theta, origin)
-
-    def take(self, ask: Ask) -> None:
-        """The ask is out: what was told before is absorbed, and the point is pending."""
-        if ask.origin != CHECK:
-            state = self.state  # before the count of steps, by which it is computed
-            self._steps = self._next_step() + 1
-            self._state, self._ahead = replace(state, n_asked=state.n_asked + 1), None
-        self.pending[ask.index] = ask
-        self.n_indices = max(self.n_indices, ask.index + 1)
-
-    def learn(self, rows: Sequence[Told]) -> None:
-        """Take in the answers told in one call; they are absorbed when the next point is asked."""
-        for row in rows:
-            self.pending.pop(row.index, None)
-            self.n_indices = max(self.n_indices, row.index + 1)
-            self._look_at_noise(row)
-        self.table = self.table.extend(as_table(rows, self.problem))
-        self._ahead = None
-        n_user = sum(row.origin == USER and not row.outcome.failed for row in rows)
-        if n_user and self._state.fit is None:
-            self._shorten_design(n_user)
-
-    def drop(self, indices: Iterable[int]) -> None:
-        """These asks are pending no more."""
-        for index in indices:
-            self.pending.pop(index, None)
-
     @property
-    def state(self) -> State:
-        """The state with everything absorbed that was told, and the points now pending."""
-        if self._ahead is None:
-            self._ahead = self._absorbed() if self._has_news() else self._state
-        pending = tuple(ask.theta for ask in self.pending.values() if ask.origin != CHECK)
-        return replace(self._ahead, pending=pending)
-
-    @property
-    def settled_state(self) -> State:
-        """The last state computed, at no cost; it may not know the latest evaluations."""
+    def settled(self) -> State:
+        """The last state computed; it may not know the latest evaluations. Costs nothing."""
         return self._state if self._ahead is None else self._ahead
-
-    def result(self, reasons: Sequence[str] = (), *, as_it_is: bool = False) -> Result:
-        """Choose the iteration to return, polish it, and report; changes nothing.
-
-        The iteration under way is closed first, so that the last evaluations count too, unless
-        ``as_it_is``: then nothing new is computed but the polish.
-        """
-        state = self.settled_state if as_it_is else self._closed()
-        if not state.history:
-            raise InferenceFailed(self._why_nothing(reasons), self.table)
-        started = time.thread_time()
-        chosen = best_iteration(state.history)
-        solution, boosted = chosen.solution, False
-        rng = _rng(self.seed, self._next_step() + 1, 1)
-        with single_threaded():
-            if self.settings.final_components > 0:
-                solution, boosted = boost(rng, solution, self.settings)
-            estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
-        self.cpu_seconds += time.thread_time() - started
-        elbo, sd = solution.elbo.value, solution.elbo.sd
-        proper = self.problem.prior.is_proper or self.problem.prior.is_included
-        reasons = list(reasons)
-        if not chosen.stable:
-            reasons.append(
-                "the solution has not been stable for long enough (reliability index "
-                f"{chosen.reliability:.2g}, which has to stay below 1): use a larger budget, or "
-                "compare with another seed"
-            )
-        if not proper:
-            reasons.append("the prior is improper, so the evidence is not defined")
-        return Result(
-            posterior=Posterior(
-                solution.mixture, solution.space, tuple(map(bool, self.problem.integer))
-            ),
-            elbo=elbo,
-            elbo_sd=sd,
-            log_evidence=estimate.value if proper else np.nan,
-            log_evidence_sd=estimate.sd if proper else np.nan,
-            evidence_method=estimate.method,
-            converged=chosen.stable,
-            reasons=tuple(reasons),
-            iterations=state.history,
-            chosen=chosen.index,
-            boosted=boosted,
-            evaluations=self.table,
-            settings=self.settings,
-            seed=self.seed,
-            cpu_seconds=self.cpu_seconds,
-            wall_seconds=np.nan,  # known to whoever keeps the time
-            target_seconds=self.target_seconds,
-        )
 
     @property
     def target_seconds(self) -> float:
         """Time spent in the target, all workers together; a head start does not count."""
-        table = self.table
-        counted = np.array([origin != GIVEN for origin in table.origin], dtype=bool)
-        return float(np.nansum(table.seconds[counted]))
+        return float(np.nansum(self.table.seconds[self.table.counted]))
 
-    def _look_at_noise(self, row: Told) -> None:
+    def next(self) -> Asked:
+        """The next point to evaluate; nothing changes until it is applied.
+
+        Absorbs what was answered, and searches: this is what the algorithm's time goes into.
+        """
+        self._refuse_if_undecided()
+        if self._noise.is_waiting and not self.pending.is_checking():
+            assert self._noise.theta is not None
+            return Asked(self.n_indices, self._noise.theta, Origin.CHECK)
+        state = self.absorb()
+        with self._clock():
+            theta = propose(
+                rng_for_step(self.seed, self._next_step() + 1), self.problem, state, self.settings
+            )
+        origin = Origin.SEARCH
+        if state.n_asked < self.n_starts:
+            origin = Origin.START
+        elif state.n_asked < len(state.design) or state.fit is None:
+            origin = Origin.DESIGN
+        return Asked(self.n_indices, theta, origin)
+
+    def apply(self, events: Sequence[Event]) -> None:
+        """Take in events that happened together.
+
+        A question absorbs what was answered before it; answers only go into the table.
+        """
+        answers = []
+        for event in events:
+            if isinstance(event, Asked):
+                self._ask(event)
+            elif isinstance(event, Answered) and event.final:
+                self.n_indices = max(self.n_indices, event.asked.index + 1)
+                self._look_at_noise(event)
+                answers.append(event)
+            self.pending.apply(event)
+        if answers:
+            self._learn(answers)
+
+    def absorb(self) -> State:
+        """The state with everything absorbed that was answered, and the points now pending.
+
+        Refits the surrogate and the posterior if there is news since the last call; the same
+        call again costs nothing. The engine itself moves on when the next point is asked for.
+        """
+        if self._ahead is None:
+            self._ahead = self._absorbed() if self._has_news() else self._state
+        return replace(self._ahead, pending=tuple(asked.theta for asked in self.pending.searched()))
+
+    def result(self, reasons: Sequence[str] = (), *, settled_only: bool = False) -> Result:
+        """Choose the iteration to return, polish it, and report; changes nothing.
+
+        The iteration under way is closed first, so that the last evaluations count too, unless
+        ``settled_only``: then nothing new is computed but the polish.
+        """
+        rng = rng_for_finish(self.seed, self._next_step() + 1)
+        state = self.settled
+        if not settled_only:
+            self._refuse_if_undecided()
+            state = self.absorb()
+            with self._clock():
+                state = close_iteration(rng, self.problem, state, self.settings)
+        if not state.history:
+            why = why_nothing(self.table, reasons, noise_is_open=self._noise.is_waiting)
+            raise InferenceFailed(why, self.table)
+        chosen = best_iteration(state.history)
+        solution, boosted = chosen.solution, False
+        with self._clock():
+            if self.settings.final_components > 0:
+                solution, boosted = boost(rng, solution, self.settings)
+            estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
+        return make_result(
+            self.problem, self.settings, self.seed, self.table, state.history, chosen, solution,
+            estimate, boosted=boosted, reasons=reasons, cpu_seconds=self.cpu_seconds,
+            target_seconds=self.target_seconds,
+        )  # fmt: skip
+
+    def _ask(self, asked: Asked) -> None:
+        """The question is out: what was answered before it is absorbed for good."""
+        if asked.origin != Origin.CHECK:
+            state = self.absorb()  # before the count of steps, by which it is computed
+            self._steps = self._next_step() + 1
+            self._state, self._ahead = replace(state, n_asked=state.n_asked + 1), None
+        self.n_indices = max(self.n_indices, asked.index + 1)
+
+    def _learn(self, answers: Sequence[Answered]) -> None:
+        """Add answers to the table; they are absorbed when the next point is asked for."""
+        self.table = self.table.extend(as_table(answers, self.problem))
+        self._ahead = None
+        users = [a for a in answers if a.asked.origin == Origin.USER and not a.outcome.failed]
+        if users and self._state.fit is None:
+            self._shorten_design(len(users))
+
+    def _look_at_noise(self, answer: Answered) -> None:
         """Settle noise="auto" if this answer does."""
+        asked = answer.asked
         try:
-            self._noise = self._noise.after(row.theta, row.outcome, repeat=row.origin == CHECK)
+            repeat = asked.origin == Origin.CHECK
+            self._noise = self._noise.after(asked.theta, answer.outcome, repeat=repeat)
         except NoiseUndecided as problem:
             self._undecided = str(problem)
         if self._noise.noise != self.problem.noise:
@@ -217,7 +211,7 @@ class Engine:
     def _has_news(self) -> bool:
         """Whether there is anything to absorb now."""
         if self._noise.is_waiting:
-            return False  # the SDs of what was told are not known yet
+            return False  # the SDs of what was answered are not known yet
         if len(self.table) > len(self._state.evaluations):
             return True
         given_only = self._state.fit is None and not len(self._state.design)
@@ -229,13 +223,9 @@ class Engine:
 
     def _absorbed(self) -> State:
         searching = self.cpu_seconds - self._cpu_at_iteration
-        started = time.thread_time()
-        with single_threaded():
-            state = absorb(
-                _rng(self.seed, self._steps + 1), self.problem, self._state, self.settings,
-                self.table,
-            )  # fmt: skip
-        self.cpu_seconds += time.thread_time() - started
+        rng = rng_for_step(self.seed, self._steps + 1)
+        with self._clock():
+            state = absorb(rng, self.problem, self._state, self.settings, self.table)
         n_before = len(self._state.history)
         if len(state.history) > n_before:
             self._cpu_at_iteration = self.cpu_seconds
@@ -245,35 +235,16 @@ class Engine:
             state = replace(state, history=history)
         return state
 
-    def _closed(self) -> State:
-        """The state with the iteration under way ended."""
-        self._refuse_if_undecided()
-        state = self.state
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Count the CPU time of a block as the algorithm's; BLAS has one thread in it."""
         started = time.thread_time()
-        rng = _rng(self.seed, self._next_step() + 1)
-        with single_threaded():
-            state = close_iteration(rng, self.problem, state, self.settings)
-        self.cpu_seconds += time.thread_time() - started
-        return state
+        try:
+            with single_threaded():
+                yield
+        finally:
+            self.cpu_seconds += time.thread_time() - started
 
     def _refuse_if_undecided(self) -> None:
         if self._undecided:
             raise InferenceFailed(self._undecided, self.table)
-
-    def _why_nothing(self, reasons: Sequence[str]) -> str:
-        table = self.table
-        why = "; ".join(reasons) or f"there are {len(table)} evaluations, which is too few"
-        if table.n_failed:
-            last = next(text for text in reversed(table.error) if text)
-            why += f" ({table.n_failed} of {len(table)} failed, the last one with: {last})"
-        if self._noise.is_waiting:
-            why += ' (noise="auto" is not settled: the next point asked for repeats one)'
-        return (
-            f"no posterior could be fitted: {why}. The exception's 'evaluations' has what was "
-            "evaluated"
-        )
-
-
-def _rng(seed: int, *step: int) -> np.random.Generator:
-    """The generator of one step of the algorithm; those of evaluations have other keys."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, *step)))

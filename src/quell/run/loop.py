@@ -1,21 +1,21 @@
-"""The loop of :func:`quell.infer`: ask, evaluate, tell, until there is a reason to stop."""
+"""The loop of :func:`quell.infer`: ask, evaluate, record, until there is a reason to stop."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from quell.errors import InferenceFailed, JournalError
 from quell.evaluations import NO_PRIOR_DENSITY
-from quell.problem.outcome import Outcome
+from quell.evaluations.events import Answered, Asked
+from quell.problem import Outcome
 from quell.progress import Progress, Update
 from quell.results import Result
 from quell.run.session import Session
 from quell.run.stopping import default_budget, solution_is_final, too_many_failures
-from quell.run.told import Told
 from quell.vbmc import State
-from quell.workers.pool import Answer, Job, Pool
+from quell.workers.pool import Pool
 
 Callback = Callable[[Update], Any]
 
@@ -30,11 +30,10 @@ def is_true(answer: Any) -> bool:
 
 
 @dataclass
-class Run:
+class Loop:
     """A loop under way: the session, where its points are evaluated, and why it will end.
 
-    ``waiting`` are asks to be submitted: those a journal left without answer, and those to be
-    tried again.
+    ``submitted`` are the indices of the points that the pool has.
     """
 
     session: Session
@@ -42,84 +41,87 @@ class Run:
     budget: int | None
     retries: int = 0
     reasons: list[str] = field(default_factory=list)
-    waiting: list[Job] = field(default_factory=list)
+    submitted: set[int] = field(default_factory=set)
     n_iterations: int = 0
 
-    def loop(self, display: Progress, callback: Callback | None) -> None:
+    def run(self, display: Progress, callback: Callback | None) -> None:
         """Evaluate and learn until the budget is spent, the solution is stable, or told to.
 
         Points under evaluation when the run ends are waited for: they have been paid for.
         """
-        self.waiting = [Job(ask) for ask in self.session.engine.pending.values()]
-        self.look_around(display, callback)
+        self.absorb_and_show(display, callback)
         while True:
-            self.submit()
-            if not self.pool.n_running and self.is_over():
+            answers = self.submit()
+            if not (answers or self.pool.n_running) and self.is_over():
                 break
-            for answer in self.pool.wait():
+            for answer in answers or self.pool.wait():
                 self.receive(answer)
-            self.look_around(display, callback)
+            self.absorb_and_show(display, callback)
 
-    def submit(self) -> None:
-        """Keep the pool busy: one point at a time, so that it works while the next is chosen."""
-        while self.pool.n_free:
-            if self.is_over():
-                return
-            self.start(self.waiting.pop(0) if self.waiting else Job(self.session.ask()))
+    def submit(self) -> list[Answered]:
+        """Keep the pool busy: one point at a time, so that it works while the next is chosen.
+
+        Returns the answer of a point that need not be evaluated, as soon as there is one.
+        """
+        pending = self.session.engine.pending
+        while self.pool.n_free and not self.is_over():
+            waiting = self.waiting()
+            asked = waiting[0] if waiting else self.session.ask()
+            problem = self.session.engine.problem
+            if problem.log_prior(asked.theta) == -np.inf:
+                outcome = Outcome.failure(NO_PRIOR_DENSITY, kind="zero density", value=-np.inf)
+                return [Answered(asked, outcome)]
+            self.pool.submit(problem, asked, pending.attempts[asked.index])
+            self.submitted.add(asked.index)
+        return []
+
+    def waiting(self) -> list[Asked]:
+        """Points asked for that the pool does not have: left by a journal, or to be tried again."""
+        asked = self.session.engine.pending.asked
+        return [asked[index] for index in asked if index not in self.submitted]
 
     def is_over(self) -> bool:
         """Whether there is nothing more to submit."""
-        return not self.waiting and (bool(self.reasons) or self.is_spent())
+        return (bool(self.reasons) or self.is_spent()) and not self.waiting()
 
     def is_spent(self) -> bool:
         """Whether all evaluations of the budget are made or under way."""
         engine = self.session.engine
         if self.budget is None and engine.problem.noise != "auto":
-            self.budget = default_budget(engine.settled_state)
-        taken = engine.table.n_counted + len(engine.pending)
+            self.budget = default_budget(engine.settled)
+        taken = engine.table.n_counted + len(engine.pending.asked)
         return self.budget is not None and taken >= self.budget
 
-    def start(self, job: Job) -> None:
-        """Submit a job, unless the prior says already that the density is zero there."""
-        problem = self.session.engine.problem
-        if problem.log_prior(job.ask.theta) == -np.inf:
-            outcome = Outcome.failure(NO_PRIOR_DENSITY, kind="zero density", value=-np.inf)
-            self.pool.answer(Answer(job, outcome))
-        else:
-            self.pool.submit(problem, job)
-
-    def receive(self, answer: Answer) -> None:
-        """Tell an answer, or try again."""
-        ask, outcome = answer.job.ask, answer.outcome
-        row = Told(ask.index, ask.theta, ask.origin, outcome)
-        again = outcome.failed and not outcome.zero_density and answer.job.attempt < self.retries
-        if again:
-            if self.session.journal is not None:
-                self.session.journal.attempt(row, answer.who)
-            self.waiting.append(Job(ask, answer.job.attempt + 1))
+    def receive(self, answer: Answered) -> None:
+        """Record an answer; a failed evaluation stays pending while it may be tried again."""
+        self.submitted.discard(answer.asked.index)
+        outcome = answer.outcome
+        if outcome.failed and not outcome.zero_density and answer.attempt < self.retries:
+            self.session.record([replace(answer, final=False)])
             return
         try:
-            self.session.tell([row], answer.who)
+            self.session.record([answer])
         except JournalError as error:
             engine = self.session.engine
-            engine.learn([row])  # it is lost to the journal, but not to the exception
+            engine.apply([answer])  # it is lost to the journal, but not to the exception
             raise InferenceFailed(
-                f"{error}. The last evaluation, {outcome.value!r} at {ask.theta.tolist()}, is not "
-                "in it; the exception's 'evaluations' has it",
+                f"{error}. The last evaluation, {outcome.value!r} at "
+                f"{answer.asked.theta.tolist()}, is not in it; the exception's 'evaluations' has "
+                "it",
                 engine.table,
-                self.result(as_it_is=True) if engine.settled_state.history else None,
+                self.result(settled_only=True) if engine.settled.history else None,
             ) from error
 
-    def keep_what_is_done(self) -> None:
-        """Tell the answers there are when the run is cut short."""
+    def record_finished(self) -> None:
+        """Record the answers there are when the run is cut short."""
         for answer in self.pool.abandon():
             self.receive(answer)
 
-    def look_around(self, display: Progress, callback: Callback | None) -> None:
+    def absorb_and_show(self, display: Progress, callback: Callback | None) -> None:
         """Absorb what came, show it, and see whether there is a reason to stop."""
         engine = self.session.engine
         failure = too_many_failures(engine.table, engine.settings)
-        state = engine.state
+        state = engine.absorb()
         if failure:
             self.give_up(failure)
         if not len(engine.table):
@@ -133,7 +135,7 @@ class Run:
                 self.stop("stopped by the callback")
             elif engine.settings.stop_early and solution_is_final(state, engine.settings):
                 self.stop("the solution is stable")
-        if spent and not engine.pending:
+        if spent and not engine.pending.asked:
             self.stop(f"the budget of {self.budget} evaluations is spent")
 
     def stop(self, reason: str) -> None:
@@ -144,7 +146,7 @@ class Run:
     def give_up(self, failure: str) -> None:
         """End the run: nearly everything fails."""
         self.reasons.append(failure)
-        result = self.result() if self.session.engine.state.history else None
+        result = self.result() if self.session.engine.settled.history else None
         raise InferenceFailed(
             f"{failure}. Make sure that the target works where the plausible box is; the "
             "exception's 'evaluations' has all points and errors",
@@ -160,6 +162,6 @@ class Run:
             engine.cpu_seconds,
         )  # fmt: skip
 
-    def result(self, *, as_it_is: bool = False) -> Result:
+    def result(self, *, settled_only: bool = False) -> Result:
         """What the run returns."""
-        return self.session.result(self.reasons, as_it_is=as_it_is)
+        return self.session.result(self.reasons, settled_only=settled_only)

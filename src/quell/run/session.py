@@ -1,21 +1,20 @@
 """A run under way: the engine, and the journal that is written before the engine is told."""
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.evaluations import Evaluations
+from quell.evaluations.events import Answered, Asked, Event, Forgotten
 from quell.journal import Journal
 from quell.problem import Problem
 from quell.results import Result
 from quell.run.beginning import check_seed, head_start, start_points
 from quell.run.engine import Engine
-from quell.run.told import Ask, Told
 from quell.settings import Settings
 
 #: Called with the evaluations replayed so far and those there are.
@@ -24,16 +23,10 @@ OnReplay = Callable[[int, int], Any]
 
 @dataclass
 class Session:
-    """What `quell.Sampler` and `quell.infer` share.
-
-    ``forgotten`` are asks that were given up, by index, in case they are answered after all;
-    ``asked_at`` has the times of the pending ones.
-    """
+    """What `quell.Sampler` and `quell.infer` share."""
 
     engine: Engine
     journal: Journal | None = None
-    forgotten: dict[int, Ask] = field(default_factory=dict)
-    asked_at: dict[int, float] = field(default_factory=dict)
     opened: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -70,9 +63,8 @@ class Session:
                 book.check(problem, settings, seed)
                 starts = None if start is None else start_points(problem, start, book.seed)
                 book.check_beginning(starts, None if evaluations is None else given)
-                given = _recorded_head_start(problem, book)
-            engine = Engine(problem, settings, book.seed, book.starts, given)
-            session = cls(engine, book)
+                given = book.head_start().as_given(problem)
+            session = cls(Engine(problem, settings, book.seed, book.starts, given), book)
             session._replay(on_replay)
         except BaseException:
             book.close()
@@ -84,89 +76,46 @@ class Session:
         """Seconds since the session began."""
         return time.perf_counter() - self.opened
 
-    def ask(self) -> Ask:
+    def ask(self) -> Asked:
         """The next point, now pending."""
-        ask = self.engine.next()
-        if self.journal is not None:
-            self.journal.ask(ask)
-        self._take(ask, time.time())
-        return ask
+        asked = self.engine.next()
+        self.record([asked])
+        return asked
 
-    def tell(self, rows: Sequence[Told], who: str | None = None) -> None:
-        """Answers that came together; ``who`` evaluated them."""
+    def record(self, events: Sequence[Event]) -> None:
+        """What happened: it is on disk before the engine knows."""
         if self.journal is not None:
-            self.journal.tell(rows, who)
-        self._learn(rows)
+            self.journal.append(events)
+        self.engine.apply(events)
 
-    def forget(self, indices: Iterable[int]) -> None:
-        """These asks are pending no more."""
-        indices = [index for index in indices if index in self.engine.pending]
-        if not indices:
-            return
-        if self.journal is not None:
-            self.journal.forget(indices)
-        self._drop(indices)
+    def forget(self, indices: Sequence[int]) -> None:
+        """These evaluations are not waited for any more."""
+        known = [Forgotten(index) for index in indices if index in self.engine.pending.asked]
+        if known:
+            self.record(known)
 
     def forget_older_than(self, seconds: float) -> None:
         """Forget what has been pending for longer."""
-        latest = time.time() - seconds
-        self.forget([index for index, asked in self.asked_at.items() if asked < latest])
+        self.forget(self.engine.pending.asked_before(time.time() - seconds))
 
-    def result(self, reasons: Sequence[str] = (), *, as_it_is: bool = False) -> Result:
+    def result(self, reasons: Sequence[str] = (), *, settled_only: bool = False) -> Result:
         """What is known now; see :meth:`Engine.result`."""
-        result = self.engine.result(reasons, as_it_is=as_it_is)
+        result = self.engine.result(reasons, settled_only=settled_only)
         return replace(result, wall_seconds=self.wall_seconds)
 
     def close(self) -> None:
-        """Let go of the journal."""
+        """Release the journal."""
         if self.journal is not None:
             self.journal.close()
 
-    def _take(self, ask: Ask, at: float) -> None:
-        self.engine.take(ask)
-        self.asked_at[ask.index] = at
-
-    def _learn(self, rows: Sequence[Told]) -> None:
-        self.engine.learn(rows)
-        for row in rows:
-            self.asked_at.pop(row.index, None)
-            self.forgotten.pop(row.index, None)
-
-    def _drop(self, indices: Iterable[int]) -> None:
-        for index in indices:
-            self.forgotten[index] = self.engine.pending[index]
-            self.asked_at.pop(index, None)
-        self.engine.drop(indices)
-
     def _replay(self, on_replay: OnReplay | None) -> None:
-        """Do again what is recorded; points are not searched for a second time."""
+        """Fold the engine over what is recorded; points are not searched for a second time."""
         assert self.journal is not None
-        calls = list(self.journal.calls())
-        total = sum(len(rows) for rows in calls if rows[0].kind == "tell")
-        done = 0
-        for rows in calls:
-            if rows[0].kind == "ask":
-                for row in rows:
-                    self._take(row.ask(), row.at)
-            elif rows[0].kind == "forget":
-                self._drop([row.index for row in rows if row.index in self.engine.pending])
-            else:
-                self._learn([row.told() for row in rows])
-                done += len(rows)
-                if on_replay is not None:
-                    on_replay(done, total)
-
-
-def _recorded_head_start(problem: Problem, book: Journal) -> Evaluations:
-    """The head start as it was when the run began."""
-    told = [event.told() for event in book.given()]
-    if not told:
-        return Evaluations.empty(problem.names)
-    table = Evaluations.from_arrays(
-        [row.theta for row in told],
-        [row.outcome.value for row in told],
-        [row.outcome.sd for row in told],
-        errors=[row.outcome.error or "" for row in told],
-        problem=problem,
-    )
-    return replace(table, seconds=np.array([row.outcome.seconds for row in told]))
+        calls = list(self.journal.events())
+        counts = [sum(isinstance(e, Answered) and e.final for e in events) for events in calls]
+        done, total = 0, sum(counts)
+        for events, count in zip(calls, counts, strict=True):
+            self.engine.apply(events)
+            done += count
+            if count and on_replay is not None:
+                on_replay(done, total)

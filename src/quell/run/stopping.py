@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from quell.evaluations import GIVEN, Evaluations
+from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.run.engine import Engine
 from quell.settings import Settings
@@ -39,7 +39,7 @@ def check_budget(budget: Any, problem: Problem) -> None:
 
 def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
     """``ValueError`` for a budget that the first points, before any fit, would not fit into."""
-    state = engine.settled_state
+    state = engine.settled
     needed = len(state.design)
     if budget is not None and max(budget, engine.table.n_counted) < needed and state.fit is None:
         raise ValueError(
@@ -76,8 +76,7 @@ def solution_is_final(state: State, settings: Settings) -> bool:
 def too_many_failures(table: Evaluations, settings: Settings) -> str:
     """Why going on makes no sense, "" where it does."""
     n, n_failed = table.n_counted, table.n_counted_failed
-    counted = np.array([origin != GIVEN for origin in table.origin], dtype=bool)
-    n_without_density = int(np.sum(table.zero_density & counted))
+    n_without_density = int(np.sum(table.zero_density & table.counted))
     most = settings.max_failed * n
     broken = n >= FAILURES_COUNT_FROM and n_failed - n_without_density > most
     if not broken and not (n >= ZEROS_COUNT_FROM and n_failed > most):

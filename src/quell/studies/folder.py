@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from quell.errors import JournalError
 from quell.journal import read_journal
-from quell.journal.identity import describe, differences
+from quell.journal.identity import changes
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.studies.result import Row
@@ -80,9 +80,8 @@ class StudyFolder:
             found = read_journal(path)
         except JournalError:
             return  # not begun, or damaged: the run itself will say
-        current = describe(problem, settings)
         recorded = {"problem": found.problem, "settings": found.settings}
-        lines = differences(recorded, current) if found.problem else []
+        lines = changes(recorded, problem, settings) if found.problem else []
         if found.seed not in (None, seed):
             lines.append(f"seed: {found.seed} in the journal, {seed} now")
         if lines:

@@ -3,7 +3,7 @@
 What happens when no answer comes:
 
 * *A worker dies.* Its call is made again; so are those a broken ``ProcessPoolExecutor`` takes
-  with it (the pool itself is made anew). One that was lost twice in that way is made again alone,
+  with it (the pool itself is recreated). One that was lost twice in that way is made again alone,
   so that its neighbours do not suffer; lost three times it is given up. Dask makes calls again by
   itself; when it has given up one twice it is given up here too.
 * *A call takes too long.* It is given up. Its worker cannot be interrupted, so it gets no other
@@ -51,7 +51,7 @@ Key = TypeVar("Key")
 
 
 @dataclass(frozen=True, eq=False)
-class Call(Generic[Key]):
+class _Call(Generic[Key]):
     """A call under way: how often it was ``lost`` before, and when it has to be back."""
 
     key: Key
@@ -99,8 +99,8 @@ class Dispatch(Generic[Key]):
         self._counted = time.monotonic()
         self._own: ProcessPoolExecutor | None = None
         self._n_broken = 0
-        self._calls: dict[Future[Any], Call[Key]] = {}
-        self._grounded: list[Call[Key]] = []  # lost ones, to be made alone
+        self._calls: dict[Future[Any], _Call[Key]] = {}
+        self._grounded: list[_Call[Key]] = []  # lost ones, to be made alone
         self._stuck: list[Future[Any]] = []
         self._replies: list[Reply[Key]] = []
 
@@ -119,10 +119,10 @@ class Dispatch(Generic[Key]):
 
     def submit(self, key: Key, function: Callable[..., Any], *arguments: Any) -> None:
         """Begin to make a call."""
-        self._launch(Call(key, function, arguments))
+        self._launch(_Call(key, function, arguments))
 
-    def wait(self, *, patient: bool = True) -> list[Reply[Key]]:
-        """The replies there are; waits for one if ``patient``.
+    def wait(self) -> list[Reply[Key]]:
+        """The replies there are; waits for one if need be.
 
         None of them, where there is room for more instead: a worker has come, or one has ended
         what was given up.
@@ -131,8 +131,8 @@ class Dispatch(Generic[Key]):
         while True:
             if self._grounded and not self._calls:
                 self._launch(self._grounded.pop(0))
-            self._collect(patient=patient and not self._replies)
-            if self._replies or not patient:
+            self._collect(patient=not self._replies)
+            if self._replies:
                 replies, self._replies = self._replies, []
                 return replies
             if not self.n_running:
@@ -152,7 +152,7 @@ class Dispatch(Generic[Key]):
         return replies
 
     def close(self) -> None:
-        """Let go of a process pool that was made anew; the user's own stays as it is."""
+        """Release a process pool that was recreated; the user's own stays as it is."""
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
 
@@ -160,7 +160,7 @@ class Dispatch(Generic[Key]):
         if self._is_elastic and time.monotonic() - self._counted > RECOUNT:
             self._size, self._counted = count_workers(self._executor), time.monotonic()
 
-    def _launch(self, call: Call[Key]) -> None:
+    def _launch(self, call: _Call[Key]) -> None:
         deadline = inf if self._timeout is None else time.monotonic() + self._timeout
         try:
             future = self._submit(call)
@@ -173,7 +173,7 @@ class Dispatch(Generic[Key]):
             raise
         self._calls[future] = replace(call, deadline=deadline)
 
-    def _submit(self, call: Call[Key]) -> Future[Any]:
+    def _submit(self, call: _Call[Key]) -> Future[Any]:
         return submit(self._executor, call.function, *call.arguments)
 
     def _collect(self, *, patient: bool, relaunch: bool = True) -> None:
@@ -208,7 +208,7 @@ class Dispatch(Generic[Key]):
                 text = f"timed out after {self._timeout:g} s"
                 self._replies.append(Reply(call.key, error=text, late=True))
 
-    def _lose(self, call: Call[Key], error: BaseException, relaunch: bool) -> None:
+    def _lose(self, call: _Call[Key], error: BaseException, relaunch: bool) -> None:
         """No answer came, for a reason that is not the function's."""
         if is_unsendable(error):
             raise unsendable(self._what, error) from error

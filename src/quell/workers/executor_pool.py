@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from quell.problem import Problem
-from quell.problem.outcome import Outcome
+from quell.evaluations.events import Answered, Asked
+from quell.problem import Outcome, Problem
 from quell.workers.dispatch import Dispatch, Reply
 from quell.workers.executors import check_executor, refuse_unless_sendable
-from quell.workers.pool import Answer, Inline, Job, Pool, evaluate, timed_out
+from quell.workers.pool import InlinePool, Pool, evaluate, timed_out
 
 WHAT = "the log-likelihood"
 
@@ -26,7 +26,7 @@ def make_pool(
         if workers is not None and not problem.vectorised:
             raise ValueError("workers needs an executor= to work in, or a vectorised target")
         check_workers(workers)
-        return Inline(seed, timeout, 1 if workers is None else int(workers))
+        return InlinePool(seed, timeout, 1 if workers is None else int(workers))
     check_executor(executor)
     check_workers(workers)
     refuse_unless_sendable(executor, WHAT, problem.target)
@@ -47,51 +47,43 @@ class ExecutorPool:
         self, executor: Executor, seed: int, workers: int | None, timeout: float | None = None
     ) -> None:
         self._seed, self._timeout = seed, timeout
-        self._dispatch: Dispatch[Job] = Dispatch(
+        self._dispatch: Dispatch[tuple[Asked, int]] = Dispatch(
             executor, what=WHAT, workers=workers, timeout=timeout
         )
-        self._answers: list[Answer] = []
 
     @property
     def n_free(self) -> int:
-        """Room for more jobs."""
-        return max(0, self._dispatch.n_free - len(self._answers))
+        """Room for more points."""
+        return self._dispatch.n_free
 
     @property
     def n_running(self) -> int:
-        """Jobs that will be answered."""
-        return self._dispatch.n_running + len(self._answers)
+        """Points that will be answered."""
+        return self._dispatch.n_running
 
-    def submit(self, problem: Problem, job: Job) -> None:
-        """Begin to evaluate a job."""
-        ask = job.ask
-        self._dispatch.submit(
-            job, evaluate, problem.target, ask.theta, self._seed, ask.index, job.attempt
-        )
+    def submit(self, problem: Problem, asked: Asked, attempt: int) -> None:
+        """Begin to evaluate a point."""
+        key = asked, attempt
+        self._dispatch.submit(key, evaluate, problem.target, asked, self._seed, attempt)
 
-    def answer(self, answer: Answer) -> None:
-        """Have `wait` return this answer."""
-        self._answers.append(answer)
-
-    def wait(self) -> list[Answer]:
+    def wait(self) -> list[Answered]:
         """At least one answer, and all there are; or none, where there is room for more."""
-        replies = self._dispatch.wait(patient=not self._answers)
-        answers, self._answers = self._answers, []
-        return answers + [self._read(reply) for reply in replies]
+        return [self._answer(reply) for reply in self._dispatch.wait()]
 
-    def abandon(self) -> list[Answer]:
+    def abandon(self) -> list[Answered]:
         """Answers there are already; what has not begun is cancelled, what has is left alone."""
-        answers, self._answers = self._answers, []
-        return answers + [self._read(reply) for reply in self._dispatch.abandon()]
+        return [self._answer(reply) for reply in self._dispatch.abandon()]
 
     def close(self) -> None:
-        """Let go of what is not the user's."""
+        """Release what is not the user's."""
         self._dispatch.close()
 
-    def _read(self, reply: Reply[Job]) -> Answer:
+    def _answer(self, reply: Reply[tuple[Asked, int]]) -> Answered:
+        asked, attempt = reply.key
         if reply.late:
             assert self._timeout is not None
-            return Answer(reply.key, timed_out(self._timeout))
+            return Answered(asked, timed_out(self._timeout), attempt=attempt)
         if reply.error:
-            return Answer(reply.key, Outcome.failure(reply.error, kind="lost"))
-        return Answer(reply.key, *reply.value)
+            return Answered(asked, Outcome.failure(reply.error, kind="lost"), attempt=attempt)
+        answer: Answered = reply.value
+        return answer

@@ -9,39 +9,18 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from quell.arrays import FloatArray
-from quell.evaluations import rng_for
-from quell.journal.lock import this_process
-from quell.problem import Problem
-from quell.problem.outcome import Outcome
+from quell.evaluations.events import Answered, Asked, this_process
+from quell.problem import Outcome, Problem
 from quell.problem.target import Target
-from quell.run.told import Ask
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """An ask to be evaluated; ``attempt`` counts earlier ones that failed."""
-
-    ask: Ask
-    attempt: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """The outcome of a job, and the host and process that evaluated it."""
-
-    job: Job
-    outcome: Outcome
-    who: str = ""
+from quell.streams import rng_for_attempt
 
 
 class Pool(Protocol):
-    """What evaluates jobs. ``n_free`` more may be submitted; ``n_running`` will be answered."""
+    """What evaluates points. ``n_free`` more may be submitted; ``n_running`` will be answered."""
 
     @property
     def n_free(self) -> int: ...  # noqa: D102
@@ -49,56 +28,46 @@ class Pool(Protocol):
     @property
     def n_running(self) -> int: ...  # noqa: D102
 
-    def submit(self, problem: Problem, job: Job, /) -> None:
-        """Begin to evaluate a job."""
+    def submit(self, problem: Problem, asked: Asked, attempt: int, /) -> None:
+        """Begin to evaluate a point; ``attempt`` counts failed ones before."""
 
-    def answer(self, answer: Answer, /) -> None:
-        """Have `wait` return this answer, which needed no evaluation."""
-
-    def wait(self) -> list[Answer]:
+    def wait(self) -> list[Answered]:
         """Answers not returned yet; waits for one, or for room for more, if need be."""
         ...
 
-    def abandon(self) -> list[Answer]:
+    def abandon(self) -> list[Answered]:
         """Answers there are already; whatever has not begun never will."""
         ...
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything that is not the user's."""
 
 
-def evaluate(
-    target: Target, theta: FloatArray, seed: int, index: int, attempt: int = 0
-) -> tuple[Outcome, str]:
-    """The outcome at θ (D,) of the evaluation with this index, and who made it.
+def evaluate(target: Target, asked: Asked, seed: int, attempt: int = 0) -> Answered:
+    """The answer to a question: this process evaluates the target at its point.
 
-    A repeated attempt has a stream of its own: a simulation that failed by chance may succeed.
-
+    >>> from quell.evaluations import Origin
     >>> target = Target(lambda theta, rng: rng.standard_normal(), "unknown", False, True)
-    >>> here, there = (evaluate(target, np.zeros(1), 1, 5)[0] for _ in range(2))
-    >>> here.value == there.value
+    >>> asked = Asked(5, np.zeros(1), Origin.SEARCH)
+    >>> here, there = (evaluate(target, asked, seed=1) for _ in range(2))
+    >>> here.outcome.value == there.outcome.value
     True
     """
-    return target.evaluate(theta, _stream(seed, index, attempt)), this_process()
+    outcome = target.evaluate(asked.theta, rng_for_attempt(seed, asked.index, attempt))
+    return Answered(asked, outcome, this_process(), attempt)
 
 
-def _stream(seed: int, index: int, attempt: int) -> np.random.Generator:
-    if not attempt:
-        return rng_for(seed, index)
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(index, attempt, 2)))
-
-
-class Inline:
+class InlinePool:
     """Evaluates in this process, when the answers are waited for.
 
-    ``size`` jobs are taken at a time: a vectorised target gets them in one call, any other one
+    ``size`` points are taken at a time: a vectorised target gets them in one call, any other one
     after the other.
     """
 
     def __init__(self, seed: int, timeout: float | None = None, size: int = 1) -> None:
         self._seed, self._timeout, self._size = seed, timeout, size
-        self._jobs: list[tuple[Target, Job]] = []
-        self._answers: list[Answer] = []
+        self._waiting: list[tuple[Target, Asked, int]] = []
+        self._answers: list[Answered] = []
         if timeout is not None and not _can_interrupt():
             raise ValueError(
                 "timeout needs the main thread of a Unix process, or an executor: nothing else "
@@ -107,52 +76,50 @@ class Inline:
 
     @property
     def n_free(self) -> int:
-        """Room for more jobs."""
+        """Room for more points."""
         return self._size - self.n_running
 
     @property
     def n_running(self) -> int:
-        """Jobs that will be answered."""
-        return len(self._jobs) + len(self._answers)
+        """Points that will be answered."""
+        return len(self._waiting) + len(self._answers)
 
-    def submit(self, problem: Problem, job: Job) -> None:
-        """Take a job."""
-        self._jobs.append((problem.target, job))
+    def submit(self, problem: Problem, asked: Asked, attempt: int) -> None:
+        """Take a point."""
+        self._waiting.append((problem.target, asked, attempt))
 
-    def answer(self, answer: Answer) -> None:
-        """Have `wait` return this answer."""
-        self._answers.append(answer)
-
-    def wait(self) -> list[Answer]:
-        """The answers, after all jobs have been evaluated."""
-        if self._jobs:
+    def wait(self) -> list[Answered]:
+        """The answers, after all points have been evaluated."""
+        if self._waiting:
             # They leave the list only with their answers: an interrupt leaves them pending.
             self._answers += self._evaluated()
-            self._jobs = []
+            self._waiting = []
         return self.abandon()
 
-    def abandon(self) -> list[Answer]:
+    def abandon(self) -> list[Answered]:
         """The answers there are already."""
-        self._jobs = []
+        self._waiting = []
         answers, self._answers = self._answers, []
         return answers
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
-    def _evaluated(self) -> list[Answer]:
-        target = self._jobs[-1][0]  # the last knows most about the noise
-        jobs = [job for _, job in self._jobs]
-        thetas = np.stack([job.ask.theta for job in jobs])
-        streams = [_stream(self._seed, job.ask.index, job.attempt) for job in jobs]
+    def _evaluated(self) -> list[Answered]:
+        target = self._waiting[-1][0]  # the last knows most about the noise
+        thetas = np.stack([asked.theta for _, asked, _ in self._waiting])
+        streams = [rng_for_attempt(self._seed, a.index, attempt) for _, a, attempt in self._waiting]
         try:
             with _alarm(self._timeout):
                 outcomes = target.evaluate_many(thetas, streams)
         except _TimedOut:
             assert self._timeout is not None
-            outcomes = [timed_out(self._timeout)] * len(jobs)
+            outcomes = [timed_out(self._timeout)] * len(thetas)
         who = this_process()
-        return [Answer(job, outcome, who) for job, outcome in zip(jobs, outcomes, strict=True)]
+        return [
+            Answered(asked, outcome, who, attempt)
+            for (_, asked, attempt), outcome in zip(self._waiting, outcomes, strict=True)
+        ]
 
 
 def timed_out(seconds: float) -> Outcome:

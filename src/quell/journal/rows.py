@@ -1,0 +1,123 @@
+"""How events are written to the file: one row of SQL values each, with a checksum."""
+
+import json
+import time
+import zlib
+from dataclasses import dataclass, field, fields
+from math import isnan, nan
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+
+from quell.arrays import FloatArray
+from quell.evaluations import Origin
+from quell.evaluations.events import Answered, Asked, Event, Forgotten, this_process
+from quell.problem.outcome import FailureKind, Outcome
+
+#: "given": an answer of a head start. "tell": any other. "attempt": one that is not final.
+Kind = Literal["given", "ask", "tell", "forget", "attempt"]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the journal.
+
+    ``call`` is the same for all rows that were recorded together; ``index`` that of the
+    evaluation, −1 for a point of the user's own; ``theta`` the point; ``at`` the time in seconds
+    since 1970 and ``who`` the host and process that asked or evaluated.
+    """
+
+    kind: Kind
+    call: int
+    index: int
+    theta: tuple[float, ...] = ()
+    origin: str = ""
+    value: float = nan
+    sd: float = nan
+    reported: bool = False
+    error: str = ""
+    failure: str = ""
+    seconds: float = nan
+    note: str = ""
+    traceback: str = ""
+    who: str = ""
+    at: float = field(default_factory=time.time)
+
+    @classmethod
+    def of(cls, event: Event, call: int) -> "Row":
+        """The row of an event."""
+        match event:
+            case Asked():
+                return cls(
+                    "ask", call, event.index, _floats(event.theta), str(event.origin),
+                    who=this_process(), at=event.at,
+                )  # fmt: skip
+            case Forgotten():
+                return cls("forget", call, event.index, who=this_process())
+            case Answered():
+                asked, outcome = event.asked, event.outcome
+                return cls(
+                    _kind(event), call, asked.index, _floats(asked.theta), str(asked.origin),
+                    outcome.value, outcome.sd, outcome.reported, outcome.error or "",
+                    outcome.kind or "", outcome.seconds, outcome.note, outcome.traceback,
+                    event.who or this_process(),
+                )  # fmt: skip
+
+    def event(self) -> Event:
+        """The event behind the row."""
+        if self.kind == "forget":
+            return Forgotten(self.index)
+        asked = Asked(self.index, np.array(self.theta), Origin(self.origin), self.at)
+        if self.kind == "ask":
+            return asked
+        outcome = Outcome(
+            self.value, self.sd, self.error or None, self.seconds, self.traceback, self.note,
+            cast(FailureKind, self.failure) if self.failure else None, self.reported,
+        )  # fmt: skip
+        return Answered(asked, outcome, self.who, final=self.kind != "attempt")
+
+    def values(self) -> tuple[Any, ...]:
+        """The row as SQL values, with a checksum of them at the end; nan is NULL."""
+        values = tuple(_to_sql(getattr(self, name)) for name in COLUMNS)
+        return (*values, checksum(values))
+
+    @classmethod
+    def of_values(cls, values: tuple[Any, ...]) -> "Row | None":
+        """The row of SQL values with their checksum; None if they have been damaged."""
+        *entries, found = values
+        if found != checksum(tuple(entries)):
+            return None
+        columns = dict(zip(COLUMNS, entries, strict=True))
+        if columns["kind"] not in get_args(Kind) or columns["origin"] not in ("", *Origin):
+            return None
+        columns["theta"] = tuple(json.loads(columns["theta"]))
+        columns["reported"] = bool(columns["reported"])
+        for name in ("value", "sd", "seconds"):
+            columns[name] = nan if columns[name] is None else columns[name]
+        return cls(**columns)
+
+
+COLUMNS = tuple(column.name for column in fields(Row))
+
+
+def checksum(values: tuple[Any, ...]) -> int:
+    """CRC-32 of SQL values: SQLite itself does not notice a changed number."""
+    return zlib.crc32(repr(values).encode())
+
+
+def _kind(answer: Answered) -> Kind:
+    if answer.asked.origin == Origin.GIVEN:
+        return "given"
+    return "tell" if answer.final else "attempt"
+
+
+def _floats(theta: FloatArray) -> tuple[float, ...]:
+    return tuple(map(float, theta))
+
+
+def _to_sql(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return json.dumps(value)  # the shortest text that gives the same binary64 again
+    if isinstance(value, float):
+        return None if isnan(value) else float(value)
+    return int(value) if isinstance(value, bool | np.integer) else value

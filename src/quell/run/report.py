@@ -1,0 +1,76 @@
+"""From the end of a run to what the user gets: the result, or why there is none."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from quell.evaluations import Evaluations
+from quell.problem import Problem
+from quell.results import Posterior, Result
+from quell.settings import Settings
+from quell.vbmc import Iteration, Solution
+from quell.vbmc.evidence import Evidence
+
+
+def make_result(
+    problem: Problem,
+    settings: Settings,
+    seed: int,
+    table: Evaluations,
+    history: tuple[Iteration, ...],
+    chosen: Iteration,
+    solution: Solution,
+    estimate: Evidence,
+    *,
+    boosted: bool,
+    reasons: Sequence[str],
+    cpu_seconds: float,
+    target_seconds: float,
+) -> Result:
+    """The result of a run: the ``chosen`` iteration, with its ``solution`` as it was polished."""
+    proper = problem.prior.is_proper or problem.prior.is_included
+    return Result(
+        posterior=Posterior(solution.mixture, solution.space, tuple(map(bool, problem.integer))),
+        elbo=solution.elbo.value,
+        elbo_sd=solution.elbo.sd,
+        log_evidence=estimate.value if proper else np.nan,
+        log_evidence_sd=estimate.sd if proper else np.nan,
+        evidence_method=estimate.method,
+        converged=chosen.stable,
+        reasons=(*reasons, *_caveats(chosen, proper=proper)),
+        iterations=history,
+        chosen=chosen.index,
+        boosted=boosted,
+        evaluations=table,
+        settings=settings,
+        seed=seed,
+        cpu_seconds=cpu_seconds,
+        wall_seconds=np.nan,  # known to whoever keeps the time
+        target_seconds=target_seconds,
+    )
+
+
+def _caveats(chosen: Iteration, *, proper: bool) -> list[str]:
+    caveats = []
+    if not chosen.stable:
+        caveats.append(
+            "the solution has not been stable for long enough (reliability index "
+            f"{chosen.reliability:.2g}, which has to stay below 1): use a larger budget, or "
+            "compare with another seed"
+        )
+    if not proper:
+        caveats.append("the prior is improper, so the evidence is not defined")
+    return caveats
+
+
+def why_nothing(table: Evaluations, reasons: Sequence[str], *, noise_is_open: bool) -> str:
+    """Why there is no posterior after these evaluations."""
+    why = "; ".join(reasons) or f"there are {len(table)} evaluations, which is too few"
+    if table.n_failed:
+        last = next(text for text in reversed(table.error) if text)
+        why += f" ({table.n_failed} of {len(table)} failed, the last one with: {last})"
+    if noise_is_open:
+        why += ' (noise="auto" is not settled: the next point asked for repeats one)'
+    return (
+        f"no posterior could be fitted: {why}. The exception's 'evaluations' has what was evaluated"
+    )

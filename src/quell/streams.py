@@ -1,0 +1,103 @@
+"""Every random stream of a run, in one table.
+
+A stream is the generator of ``SeedSequence(seed, spawn_key=key)``. What the algorithm draws begins
+with `RESERVED`, a number that no index of an evaluation reaches, so that no stream of an
+evaluation, nor any that the target spawns from it, meets one of the algorithm:
+
+=========================================  ==================================  ===================
+stream                                     key                                 made by
+=========================================  ==================================  ===================
+an evaluation, whoever makes it            (index,)                            `rng_for`
+what the target spawns from that           (index, i, ...)                     the target
+an evaluation made again after a failure   (RESERVED, ATTEMPT, index, n)       `rng_for_attempt`
+the first design                           (RESERVED, DESIGN)                  `rng_for_design`
+first points from an earlier result        (RESERVED, START)                   `rng_for_start`
+a step of the algorithm                    (RESERVED, STEP, step)              `rng_for_step`
+the last polish of a result                (RESERVED, FINISH, step)            `rng_for_finish`
+=========================================  ==================================  ===================
+
+The keys of evaluations are a promise: a recorded evaluation can be made again with its own random
+numbers. NumPy cuts numbers of a key into words of 32 bits and strings them together, so no number
+may be larger than `RESERVED`, and every kind of key has a length of its own.
+"""
+
+from collections.abc import Sequence
+from enum import IntEnum
+
+import numpy as np
+
+#: Begins the keys of the algorithm; the largest number of one word.
+RESERVED = 2**32 - 1
+
+
+class Purpose(IntEnum):
+    """The second number of the keys of the algorithm."""
+
+    STEP = 0
+    FINISH = 1
+    DESIGN = 2
+    START = 3
+    ATTEMPT = 4
+
+
+def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:
+    """The generator for the evaluation with this index, whichever worker runs it.
+
+    Parameters
+    ----------
+    seed
+        The seed of the run, as in ``result.seed``.
+    index
+        The number of the evaluation, as in ``result.evaluations.index`` and ``sampler.asked``.
+
+    Returns
+    -------
+    numpy.random.Generator
+        The one the target was given, or will be, at its beginning.
+
+    Examples
+    --------
+    >>> bool(rng_for(1, 7).random() == rng_for(1, 7).random())
+    True
+    """
+    if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
+        raise ValueError(f"index must be a non-negative integer, got {index!r}")
+    if index >= RESERVED:
+        raise ValueError(f"index must be below {RESERVED}, got {index!r}")
+    if seed is None:
+        raise ValueError("seed must be given, for without one no stream can be repeated")
+    return _generator(seed, int(index))
+
+
+def rng_for_attempt(seed: int, index: int, attempt: int) -> np.random.Generator:
+    """The generator of an evaluation; ``attempt`` counts those before it that failed.
+
+    A repeated attempt has a stream of its own: a simulation that failed by chance may succeed.
+    """
+    if not attempt:
+        return rng_for(seed, index)
+    return _generator(seed, RESERVED, Purpose.ATTEMPT, index, attempt)
+
+
+def rng_for_design(seed: int) -> np.random.Generator:
+    """The generator of the first points, drawn at random in the plausible box."""
+    return _generator(seed, RESERVED, Purpose.DESIGN)
+
+
+def rng_for_start(seed: int) -> np.random.Generator:
+    """The generator by which an earlier result becomes first points."""
+    return _generator(seed, RESERVED, Purpose.START)
+
+
+def rng_for_step(seed: int, step: int) -> np.random.Generator:
+    """The generator of one step of the algorithm: a search for a point, or an absorption."""
+    return _generator(seed, RESERVED, Purpose.STEP, step)
+
+
+def rng_for_finish(seed: int, step: int) -> np.random.Generator:
+    """The generator of the last polish, of a result asked for at this step."""
+    return _generator(seed, RESERVED, Purpose.FINISH, step)
+
+
+def _generator(seed: int | Sequence[int], *key: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
