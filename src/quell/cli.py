@@ -22,7 +22,7 @@ class _Version(argparse.Action):
     """Imports the package only when asked for its version."""
 
     def __call__(self, *_: object, **__: object) -> NoReturn:
-        from quell import __version__
+        from quell.version import __version__
 
         print(f"quell {__version__}")
         raise SystemExit(0)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from quell import __version__
 from quell.arrays import FloatArray
 from quell.bench.algorithms import (
     ALGORITHMS,
@@ -28,6 +27,7 @@ from quell.bench.problems.base import Mode, Noise
 from quell.problem import Problem
 from quell.text import jsonable
 from quell.threads import single_threaded
+from quell.version import __version__
 
 #: Tell the streams of the draws behind metrics and ranks apart from all others of a run.
 METRIC_STREAM, RANK_STREAM = 7, 8
