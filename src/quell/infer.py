@@ -39,6 +39,8 @@ def infer(
 
     Parameters
     ----------
+    problem
+        The log-likelihood, its parameters with bounds and prior, and its noise.
     budget
         Evaluations of the target, failed ones included; 50 (D + 2) for exact targets and
         75 (D + 2) for noisy ones by default.
@@ -80,9 +82,26 @@ def infer(
         Called with an update after every iteration; if it returns True the run stops. When a
         run is continued it is called for the last iteration once more.
 
-    Ctrl-C ends the run and returns the best result so far; before there is one it raises
-    `quell.InferenceInterrupted`, a ``KeyboardInterrupt`` with the evaluations made. A worker that
-    dies costs an evaluation that is made again.
+    Returns
+    -------
+    Result
+        Posterior, evidence, and all that led to them. Ctrl-C ends the run and returns the best
+        result so far.
+
+    Raises
+    ------
+    InferenceFailed
+        The run could not go on: nearly all evaluations failed, the target is noisy but says not
+        how much, the disk is full. Its ``evaluations`` are those made, its ``result`` the best so
+        far.
+    InferenceInterrupted
+        Ctrl-C before there was a result: a ``KeyboardInterrupt`` with the ``evaluations`` made.
+    JournalError
+        The journal is in use, of another problem, or cannot be written.
+
+    Notes
+    -----
+    A worker that dies costs an evaluation that is made again.
 
     Examples
     --------

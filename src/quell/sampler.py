@@ -162,9 +162,19 @@ class Sampler:
             return [iteration.as_row() for iteration in self._engine.settled.history]
 
     def ask(self, n: int = 1) -> FloatArray:
-        """The next ``n`` points to evaluate, (n, D); they are pending until told or forgotten.
+        """The next points to evaluate; they are pending until told or forgotten.
 
         Each is chosen as if those pending had been evaluated, their values unknown.
+
+        Parameters
+        ----------
+        n
+            How many.
+
+        Returns
+        -------
+        ndarray of shape (n, D)
+            The points, in the problem's parameters. ``asked`` has their indices.
         """
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"n must be a positive integer, got {n!r}")
@@ -181,13 +191,23 @@ class Sampler:
         *,
         seconds: ArrayLike | None = None,
     ) -> None:
-        """Log-likelihoods ``values`` (n,) found at ``points`` (n, D), or at one point (D,).
+        """What came back: in any order, all or some of the points asked for, and others.
 
-        In any order, all or some of the points asked for, and others. ``sds`` (n,), or one for
-        all, is the noise: nan where unknown. −inf is zero density. A failed evaluation is nan,
-        with one line in ``errors`` ("" for those that did not fail). ``seconds`` it took.
+        It is used when the next point is asked for. Points asked for are recognised up to a
+        millionth of the plausible box.
 
-        Points asked for are recognised up to a millionth of the plausible box.
+        Parameters
+        ----------
+        points
+            Points (n, D), or one point (D,).
+        values
+            Their log-likelihoods (n,). −inf is zero density; a failed evaluation is nan.
+        sds
+            SDs (n,) of the noise, or one for all; nan where unknown.
+        errors
+            One line (n of them) for each evaluation that failed, "" for the others.
+        seconds
+            How long each evaluation took, (n,) or one for all.
         """
         with self._lock:
             table = self._checked(points, values, sds, errors)
@@ -208,7 +228,13 @@ class Sampler:
             )
 
     def forget(self, points: ArrayLike | None = None) -> None:
-        """Points (n, D), or (D,), will not be told, or not soon: pending no more; None for all."""
+        """Some points will not be told, or not soon: they are pending no more.
+
+        Parameters
+        ----------
+        points
+            Points (n, D), or one (D,), that are pending; None for all of them.
+        """
         with self._lock:
             pending = self._engine.pending
             found: Sequence[Asked | None] = list(pending.asked.values())
@@ -221,9 +247,17 @@ class Sampler:
             self._session.forget([asked.index for asked in found if asked is not None])
 
     def result(self) -> Result:
-        """Posterior and evidence as they are known now; changes nothing.
+        """Posterior and evidence as they are known now; changes nothing, but takes its time.
 
-        ``InferenceFailed`` where there are too few evaluations for a posterior.
+        Returns
+        -------
+        Result
+            As from :func:`quell.infer`.
+
+        Raises
+        ------
+        InferenceFailed
+            There are too few evaluations for a posterior.
         """
         with self._lock:
             return self._session.result()

@@ -68,8 +68,17 @@ def study(
     progress
         Show progress in a terminal.
 
-    A run that fails, or loses its worker three times, has an error in its row and harms no other.
-    Ctrl-C ends the study and returns what is finished.
+    Returns
+    -------
+    StudyResult
+        A row for every run, and the results. A run that fails, or loses its worker three times,
+        has an error in its row and harms no other. Ctrl-C ends the study and returns what is
+        finished.
+
+    Raises
+    ------
+    JournalError
+        The folder has runs of other problems or settings, or cannot be written.
 
     Examples
     --------

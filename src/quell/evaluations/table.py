@@ -27,14 +27,32 @@ NO_PRIOR_DENSITY = "zero density: the prior is zero at this point"
 
 @dataclass(frozen=True, eq=False)
 class Evaluations:
-    """N evaluations of a target with D parameters, as columns.
+    """N evaluations of a target with D parameters, as read-only columns.
 
-    ``theta`` (N, D); ``value`` (N,) the log-likelihood; ``sd`` (N,) its noise, nan where not
-    known and 0 where exact; ``log_prior`` (N,), nan where no prior was given; ``error``, "" for an
-    evaluation that did not fail; ``seconds`` (N,) it took; ``origin``, why it was made: "start",
-    "design", "search", "check", "user", or "given" for a head start, which does not count;
-    ``index`` (N,) of its random stream, −1 for none. Arrays are read-only.
+    Parameters
+    ----------
+    names
+        Names of the parameters.
+    theta
+        Points (N, D).
+    value
+        Log-likelihoods (N,).
+    sd
+        SDs (N,) of their noise; nan where not known, 0 where exact.
+    log_prior
+        Log prior densities (N,); nan where no prior was given.
+    error
+        Why an evaluation failed; "" for one that did not.
+    seconds
+        How long each took, (N,).
+    origin
+        Why each was made: "start", "design", "search", "check", "user", or "given" for a head
+        start, which does not count (see `quell.evaluations.Origin`).
+    index
+        Indices (N,) of their random streams (see `quell.evaluations.rng_for`), −1 for none.
 
+    Examples
+    --------
     >>> table = Evaluations.from_arrays([[1.0], [2.0]], [-3.0, -np.inf], 0.5, names=["a"])
     >>> table
     Evaluations: 2 rows (1 failed), 0 counted

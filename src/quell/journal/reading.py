@@ -45,6 +45,23 @@ class JournalContents:
 def read_journal(path: str | PathLike[str]) -> JournalContents:
     """The contents of a journal; also while its run goes on, and as far as it is readable.
 
+    Parameters
+    ----------
+    path
+        The journal. It is not changed.
+
+    Returns
+    -------
+    JournalContents
+        With its ``evaluations``, which may be passed to :func:`quell.infer`.
+
+    Raises
+    ------
+    JournalError
+        There is none, or nothing of it can be read.
+
+    Examples
+    --------
     >>> import os, tempfile
     >>> from quell import Problem, Sampler
     >>> problem = Problem(
