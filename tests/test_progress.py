@@ -33,7 +33,7 @@ def make_iteration(**changes):
     figures = {
         "index": 1, "action": "", "n_evaluations": 10, "n_training": 10, "elbo": -2.345,
         "elbo_sd": 0.12, "gskl": 0.1, "reliability": 0.75, "stable": False, "n_components": 7,
-        "n_pruned": 0, "n_samples": 8, "noise_sd": 1.0, "best_lcb": -1.0, "warmup": True,
+        "n_pruned": 0, "n_samples": 8, "noise_sd": 1.0, "warmup": True,
         "cpu_seconds": 0.1, "solution": None,
     }  # fmt: skip
     return Iteration(**(figures | changes))

@@ -103,8 +103,6 @@ def test_variants_of_the_paper(name):
     found = (s.acquisition, s.frequent_retrain, s.whitening, s.final_components, s.hyperparameters)
     assert found == VARIANTS[name]
     assert s.min_samples == 1  # the paper switches to the mode late in a run
-    assert not s.whitening_undo_test  # came after the paper
-    assert not s.noise_shaping
     assert s.retrain_share == 0.0  # refits after every evaluation
     assert not s.output_scale_prior  # uniform
 

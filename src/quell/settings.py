@@ -35,29 +35,30 @@ class Settings:
     ``acquisition``: how the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro"
     (for exact targets), or an object of your own.
     ``whitening``: rotate and rescale the space so that the posterior is round.
-    ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
-    ``whitening_undo_test``: take a whitening back if the ELBO does not gain from it.
     ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
+    ``batch``: evaluations per iteration.
+    ``stop_early``: stop when the solution is stable, before the budget is spent.
+    ``final_components``: components the returned posterior may grow to in a last polish; 1 for a
+    polish without growth, 0 for none.
+    ``max_failed``: share of failed evaluations at which a run gives up.
+
+    The others are there to reproduce the paper; see `Settings.variant`:
+
+    ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
     ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
     solution is unstable; None: under noise only.
     ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the
     end of an iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait,
     and a global search for hyperparameters in every iteration that is not reliable.
-    ``batch``: evaluations per iteration.
-    ``stop_early``: stop when the solution is stable, before the budget is spent.
-    ``final_components``: components the returned posterior may grow to in a last polish; 1 for a
-    polish without growth, 0 for none.
     ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
     paper does.
     ``max_samples``: hyperparameter samples at most; never more than 8 in warm-up.
     ``output_scale_prior``: expect the log joint to depart from a quadratic by about D; False for
     the paper's prior, in which any size down to nothing is as likely.
-    ``rules_of_2018``: the priors of the surrogate's hyperparameters from the training set, and the
-    end of warm-up by the ELBO alone, as in the algorithm before the paper's.
-    ``noise_shaping``: give very low values extra noise (see ``quell.gp.shape_noise``).
-    ``max_failed``: share of failed evaluations at which a run gives up.
     ``evidence``: the log evidence as the surrogate expects it, by "importance" sampling, or the
     "elbo".
+    ``rules_of_2018``: the priors of the surrogate's hyperparameters from the training set, and the
+    end of warm-up by the ELBO alone, as in the algorithm before the paper's.
 
     >>> Settings(acquisition="eig").acquisition
     'eig'
@@ -67,21 +68,22 @@ class Settings:
 
     acquisition: str | Acquisition = "wiqr"
     whitening: bool = True
-    whitening_schedule: Literal["adaptive", "paper"] = "adaptive"
-    whitening_undo_test: bool = False
     hyperparameters: Literal["sample", "map"] = "sample"
-    frequent_retrain: bool | None = None
-    retrain_share: float = 0.01
     batch: int = 5
     stop_early: bool = True
     final_components: int = 50
+    max_failed: float = 0.8
+
+    # Only to reproduce the paper
+
+    whitening_schedule: Literal["adaptive", "paper"] = "adaptive"
+    frequent_retrain: bool | None = None
+    retrain_share: float = 0.01
     min_samples: int = 4
     max_samples: int = 8
     output_scale_prior: bool = True
-    rules_of_2018: bool = False
-    noise_shaping: bool = False
-    max_failed: float = 0.8
     evidence: Literal["importance", "elbo"] = "importance"
+    rules_of_2018: bool = False
 
     def __post_init__(self) -> None:
         if isinstance(self.acquisition, str):
@@ -111,8 +113,7 @@ class Settings:
             if not (whole and value >= smallest):
                 raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
         for name in (
-            "whitening", "whitening_undo_test", "frequent_retrain", "stop_early", "noise_shaping",
-            "output_scale_prior", "rules_of_2018",
+            "whitening", "frequent_retrain", "stop_early", "output_scale_prior", "rules_of_2018",
         ):  # fmt: skip
             value = getattr(self, name)
             undecided = name == "frequent_retrain" and value is None

@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from quell.gp import TrainingData, shape_noise
+from quell.gp import TrainingData
 
 X = [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
 Y = [-1.0, -2.0, -3.0]
@@ -91,53 +91,6 @@ def test_append_puts_the_other_set_behind():
     np.testing.assert_array_equal(both.variance, [0.25, 0.25, 0.25, np.nan])
     assert first.size == 3
     assert both.has_unknown_noise
-
-
-# Noise shaping
-
-
-def line(y, sd):
-    return TrainingData.from_arrays(np.arange(2.0 * len(y)).reshape(-1, 2), y, sd)
-
-
-def test_shaping_adds_a_linear_sd_below_the_default_threshold():
-    data = line([5.0, 0.0, -15.0, -16.0, -115.0], [1.0, 2.0, 3.0, 0.5, 1.0])
-    shaped = shape_noise(data)
-    expected = [1.0, 4.0, 9.0, 0.25 + 0.05**2, 1.0 + (0.05 * 100) ** 2]
-    np.testing.assert_allclose(shaped.variance, expected, rtol=1e-14)
-    np.testing.assert_array_equal(shaped.x, data.x)
-    np.testing.assert_array_equal(shaped.y, data.y)
-
-
-def test_shaping_uses_the_given_threshold_and_slope():
-    shaped = shape_noise(line([0.0, -3.0, -13.0], 1.0), threshold=3.0, slope=0.2)
-    np.testing.assert_allclose(shaped.variance, [1.0, 1.0, 1.0 + 4.0], rtol=1e-14)
-    shaped = shape_noise(line([0.0, -1e9], 1.0), slope=0.0)
-    np.testing.assert_array_equal(shaped.variance, [1.0, 1.0])
-
-
-def test_shaping_keeps_the_variances_within_ten_orders_of_magnitude():
-    shaped = shape_noise(line([0.0, -1e9], [0.1, 1.0]))
-    np.testing.assert_allclose(shaped.variance, [0.01, 0.01 * 1e10], rtol=1e-12)
-
-
-def test_shaping_counts_an_exact_value_as_the_noise_floor():
-    shaped = shape_noise(line([0.0, -1e9], 0.0))
-    np.testing.assert_allclose(shaped.variance, [0.0, 1e-5 * 1e10], rtol=1e-12)
-
-
-def test_shaping_leaves_unknown_noise_unknown():
-    shaped = shape_noise(line([0.0, -40.0, -40.0], [1.0, np.nan, 1.0]))
-    np.testing.assert_allclose(shaped.variance, [1.0, np.nan, 1.0 + (0.05 * 20) ** 2])
-    shaped = shape_noise(line([0.0, -1e9], np.nan))
-    np.testing.assert_array_equal(shaped.variance, [np.nan, np.nan])
-
-
-@pytest.mark.parametrize("argument", ["threshold", "slope"])
-@pytest.mark.parametrize("value", [-1.0, np.nan])
-def test_shaping_refuses_negative_arguments_by_name(argument, value):
-    with pytest.raises(ValueError, match=f"{argument} must be non-negative, got"):
-        shape_noise(line(Y, 1.0), **{argument: value})
 
 
 class TestPart:

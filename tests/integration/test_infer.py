@@ -637,7 +637,7 @@ def ready(**changes):
     figures = {
         "index": 60, "action": "", "n_evaluations": 300, "n_training": 300, "elbo": 0.0,
         "elbo_sd": 0.1, "gskl": 0.0, "reliability": 0.1, "stable": True, "n_components": 9,
-        "n_pruned": 0, "n_samples": 4, "noise_sd": 1.0, "best_lcb": 0.0, "warmup": False,
+        "n_pruned": 0, "n_samples": 4, "noise_sd": 1.0, "warmup": False,
         "cpu_seconds": 0.0, "solution": None,
     }  # fmt: skip
     last = Iteration(**(figures | {k: v for k, v in changes.items() if k in figures}))

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from vbmc_helpers import (
-    SETTINGS,
     fitted_state,
     make_history,
     make_problem,
@@ -20,12 +19,15 @@ from quell import Evaluations, Settings
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train
 from quell.vbmc.training import (
     _conditioned,
-    censored,
     fit_surrogate,
     hyperprior,
     sample_count,
-    training_set,
 )
+from quell.vbmc.training_set import censored
+
+
+def parts(training):
+    return training.data, training.rows, training.single_sd
 
 
 class TestTrainingSet:
@@ -33,7 +35,7 @@ class TestTrainingSet:
         problem = make_problem(2)
         theta = np.array([[1.0, -2.0], [0.0, 4.0]])
         state = make_state(problem, theta, [-3.0, -4.0], [0.5, 0.25])
-        data, rows, single = training_set(state, SETTINGS)
+        data, rows, single = parts(state.training)
         x = problem.space.to_inference(theta)
         np.testing.assert_allclose(data.x, x)
         expected = np.array([-3.0, -4.0]) + problem.log_prior(theta) + problem.space.log_jacobian(x)
@@ -45,7 +47,7 @@ class TestTrainingSet:
     def test_duplicates_are_one_observation(self):
         theta = [[1.0], [2.0], [1.0], [1.0]]
         state = make_state(unbounded_problem(1), theta, [0.0, 5.0, 3.0, 1.5], [1.0, 0.3, 2.0, 1.0])
-        data, rows, single = training_set(state, SETTINGS)
+        data, rows, single = parts(state.training)
         jacobian = np.log(4.0)
         precision = np.array([1.0, 0.25, 1.0])
         merged = precision @ [0.0, 3.0, 1.5] / precision.sum()
@@ -56,7 +58,7 @@ class TestTrainingSet:
 
     def test_exact_duplicates_stay_exact(self):
         state = make_state(unbounded_problem(1), [[1.0], [1.0]], [2.0, 2.0], 0.0)
-        data, _, single = training_set(state, SETTINGS)
+        data, _, single = parts(state.training)
         assert data.size == 1
         assert data.variance[0] == single[0] == 0
 
@@ -65,7 +67,7 @@ class TestTrainingSet:
             unbounded_problem(1), [[0.0], [1.0], [2.0], [3.0]], [-1.0, np.nan, -2.0, -3.0],
             trimmed=np.array([False, False, True, False]),
         )  # fmt: skip
-        data, rows, _ = training_set(state, SETTINGS)
+        data, rows, _ = parts(state.training)
         np.testing.assert_array_equal(rows, [0, 3])
         np.testing.assert_allclose(data.x[:, 0], [0.0, 0.75])
 
@@ -73,7 +75,7 @@ class TestTrainingSet:
         theta = [[0.0], [1.0], [2.0], [3.0], [4.0]]
         values = [0.0, -np.inf, -2.0, -np.inf, -40.0]
         state = make_state(unbounded_problem(1), theta, values, 0.1)
-        data, rows, single = training_set(state, SETTINGS)
+        data, rows, single = parts(state.training)
         np.testing.assert_array_equal(rows, np.arange(5))
         np.testing.assert_allclose(data.x[:, 0], np.arange(5) / 4)
         y = data.y - np.log(4.0)
@@ -86,18 +88,18 @@ class TestTrainingSet:
         state = make_state(
             unbounded_problem(1), [[0.0], [1.0]], [0.0, -np.inf], trimmed=np.array([False, True])
         )
-        assert training_set(state, SETTINGS)[0].size == 1
+        assert state.training.data.size == 1
 
     def test_zero_prior_density_counts_as_zero_density(self):
         problem = make_problem(1, prior=lambda theta: 0.0 if theta[0] < 1.5 else -np.inf)
         state = make_state(problem, [[0.0], [1.0], [2.0]], [0.0, -1.0, -2.0])
-        data, _, _ = training_set(state, SETTINGS)
+        data = state.training.data
         assert data.size == 3
         assert data.y[2] < data.y[:2].min()
 
     def test_missing_sds_are_unknown_noise(self):
         state = make_state(unbounded_problem(1), [[0.0], [1.0]], [0.0, -1.0], [np.nan, 0.5])
-        data, _, single = training_set(state, SETTINGS)
+        data, _, single = parts(state.training)
         assert np.isnan(data.variance).tolist() == [True, False]
         assert np.isnan(single).tolist() == [True, False]
 
@@ -105,18 +107,10 @@ class TestTrainingSet:
         problem = unbounded_problem(1)
         given_ones = Evaluations.from_arrays([[5.0]], [-7.0], [0.2], problem=problem)
         state = make_state(problem, [[0.0]], [0.0])
-        state = replace(
-            state, evaluations=given_ones.extend(state.evaluations), trimmed=np.zeros(2, dtype=bool)
+        state = state.with_data(
+            evaluations=given_ones.extend(state.evaluations), trimmed=np.zeros(2, dtype=bool)
         )
-        np.testing.assert_allclose(training_set(state, SETTINGS)[0].x[:, 0], [1.25, 0.0])
-
-    def test_noise_shaping_only_where_asked_for(self):
-        state = make_state(unbounded_problem(1), [[0.0], [9.0]], [0.0, -500.0], 0.5)
-        plain = training_set(state, SETTINGS)[0].variance
-        shaped = training_set(state, Settings(noise_shaping=True))[0].variance
-        np.testing.assert_allclose(plain, 0.25)
-        assert shaped[0] == 0.25
-        assert shaped[1] > 1
+        np.testing.assert_allclose(state.training.data.x[:, 0], [1.25, 0.0])
 
 
 @settings(max_examples=50, deadline=None)
@@ -140,7 +134,7 @@ def test_hopelessly_low_values_are_taken_for_zero_density():
     problem = unbounded_problem(1)
     low = [-1e10, -1e300, -np.finfo(float).max]
     state = make_state(problem, [[0.0], [1.0], [2.0], [3.0], [4.0]], [-1.0, *low, -900.0])
-    data, rows, _ = training_set(state, SETTINGS)
+    data, rows, _ = parts(state.training)
     assert rows.tolist() == [0, 1, 2, 3, 4]
     np.testing.assert_allclose(data.y - data.y[0], [0.0, -10.0, -10.0, -10.0, -899.0])
 
@@ -169,7 +163,7 @@ class TestSampleCount:
         problem = unbounded_problem(dimension)
         table = Evaluations.from_arrays(theta, np.zeros(n), 1.0, problem=problem)
         state = make_state(problem, theta[:1], [0.0])
-        state = replace(state, evaluations=table, trimmed=np.zeros(n, dtype=bool))
+        state = state.with_data(evaluations=table, trimmed=np.zeros(n, dtype=bool))
         return sample_count(state, Settings(**changes))
 
     def test_falls_with_the_data_between_a_cap_and_the_minimum(self):
@@ -199,14 +193,13 @@ class TestSampleCount:
     def test_trimmed_evaluations_count(self):
         n = 210
         state = make_state(unbounded_problem(1), np.zeros((n, 1)), np.zeros(n))
-        state = replace(state, trimmed=np.arange(n) > 5)
+        state = state.with_data(trimmed=np.arange(n) > 5)
         assert sample_count(state, Settings(min_samples=1)) == 0
 
 
 def fit_to(state, **changes):
     chosen = Settings(**changes)
-    data, _, _ = training_set(state, chosen)
-    return fit_surrogate(np.random.default_rng(0), state, data, chosen, None), data
+    return fit_surrogate(np.random.default_rng(0), state, chosen), state.training.data
 
 
 @pytest.fixture(scope="module")
@@ -220,8 +213,8 @@ def with_more(state, fit, sds, n=2):
     """The state after ``fit`` and ``n`` more evaluations with these SDs."""
     theta = np.random.default_rng(9).normal(0.5, 1, (n, 2))
     table = make_state(unbounded_problem(2), theta, quadratic(theta), sds).evaluations
-    return replace(
-        state, fit=fit, memory=fit.memory, full_refit=False,
+    return state.with_data(
+        fit=fit, memory=fit.memory, full_refit=False,
         evaluations=state.evaluations.extend(table), trimmed=np.zeros(16 + n, dtype=bool),
     )  # fmt: skip
 
@@ -270,7 +263,7 @@ class TestFitSurrogate:
             with_more(state, fit, [0.1, np.nan]), history=make_history(4, reliability=0.5)
         )
         new, _ = fit_to(replace(partly, fit=None, full_refit=True))
-        gone = replace(partly, fit=new, memory=new.memory, trimmed=np.arange(18) == 17)
+        gone = partly.with_data(fit=new, memory=new.memory, trimmed=np.arange(18) == 17)
         again, _ = fit_to(gone)
         assert not again.gp.layout.unknown_noise
 
@@ -293,7 +286,6 @@ class TestFitsWaitForTheirShareOfNewEvaluations:
             )
         monkeypatch.setattr("quell.vbmc.training.sample_count", lambda *_: fit.gp.n_samples)
         chosen = Settings(**changes)
-        data, _, _ = training_set(state, chosen)
         for new in range(5, 35, 5):
             n = n_before + new
             history = (*make_history(3), replace(make_history(1)[0], n_evaluations=n - 5))
@@ -302,7 +294,7 @@ class TestFitsWaitForTheirShareOfNewEvaluations:
                 state, fit=fit, memory=fit.memory, full_refit=False, history=history,
                 evaluations=table, trimmed=np.zeros(n, dtype=bool),
             )  # fmt: skip
-            result = fit_surrogate(np.random.default_rng(0), later, data, chosen, None)
+            result = fit_surrogate(np.random.default_rng(0), later, chosen)
             np.testing.assert_array_equal(result.gp.theta, fit.gp.theta)
             if len(made) < new // 5:
                 made.append("none")
@@ -329,21 +321,21 @@ class TestFitsWaitForTheirShareOfNewEvaluations:
 class TestHyperprior:
     def test_the_output_scale_is_expected_to_be_about_the_dimension(self):
         state = fitted_state()
-        data = training_set(state, SETTINGS)[0]
-        prior = hyperprior(state, data, Settings(), None)
+        data = state.training.data
+        prior = hyperprior(state, data, Settings())
         j = prior.layout.output_scale
         assert prior.location[j] == pytest.approx(np.log(state.dimension))
-        paper = hyperprior(state, data, Settings.variant("paper-viqr"), None)
+        paper = hyperprior(state, data, Settings.variant("paper-viqr"))
         assert np.isnan(paper.location[j])
 
     def test_the_plausible_range_and_the_guess_of_the_noise_are_passed_on(self):
-        state = fitted_state()
-        data = training_set(state, SETTINGS)[0]
+        state = fitted_state(noise_guess=3.0)
+        data = state.training.data
         data = replace(data, variance=np.full_like(data.variance, np.nan))
-        prior = hyperprior(state, data, Settings(), 3.0)
+        prior = hyperprior(state, data, Settings())
         wide = replace(state, plausible_range=10 * np.asarray(state.plausible_range))
         np.testing.assert_allclose(
-            hyperprior(wide, data, Settings(), 3.0).location[prior.layout.lengths],
+            hyperprior(wide, data, Settings()).location[prior.layout.lengths],
             prior.location[prior.layout.lengths] + np.log(10.0),
         )
         assert prior.location[prior.layout.unknown_variance] == pytest.approx(np.log(9.0))

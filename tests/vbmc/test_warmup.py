@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from vbmc_helpers import (
-    SETTINGS,
     hand_fit,
     make_history,
     make_problem,
@@ -14,7 +13,6 @@ from vbmc_helpers import (
 )
 
 from quell.vbmc import warmup
-from quell.vbmc.training import training_set
 from quell.vbmc.warmup import leave_warmup, running_lower_bounds, warmup_is_over
 
 BATCH = 5
@@ -33,7 +31,7 @@ def is_over(monkeypatch):
         history = make_history(n, elbo=elbo, n_evaluations=counts, warmup=True, **columns)
         state = replace(make_state(problem, [[0.0]], [0.0]), history=history, trims=trims)
         monkeypatch.setattr(warmup, "running_lower_bounds", lambda *_: np.asarray(lcb, float))
-        return warmup_is_over(state, np.arange(1), batch, by_elbo_alone=by_elbo_alone)
+        return warmup_is_over(state, batch, by_elbo_alone=by_elbo_alone)
 
     return check
 
@@ -105,12 +103,12 @@ def test_running_lower_bounds_by_hand():
     problem = unbounded_problem(1)
     theta = np.array([[3.0], [2.0], [-1.0], [0.5], [0.4]])
     state = make_state(problem, theta, [-9.0, -3.0, np.nan, 0.0, -0.5], 0.1)
-    data, rows, _ = training_set(state, SETTINGS)
+    data = state.training.data
     fit = hand_fit(data)
     state = replace(state, fit=fit, history=make_history(4, n_evaluations=[1, 3, 4, 5]))
     mean, variance = fit.gp.pooled(data.x)
     lcb = mean - 3 * np.sqrt(variance)
-    found = running_lower_bounds(state, rows)
+    found = running_lower_bounds(state)
     expected = [lcb[0], lcb[:2].max(), lcb[:3].max(), lcb.max()]
     np.testing.assert_allclose(found, expected)
     assert (np.diff(found) >= 0).all()
@@ -122,7 +120,7 @@ class TestLeaving:
         theta = np.linspace(-3, 3, n)[:, None] * np.ones(dimension)
         state = make_state(unbounded_problem(dimension), theta, values, 0.1)
         history = make_history(6, reliability=reliability, warmup=True)
-        return replace(state, history=history, full_refit=False, **changes)
+        return state.with_data(history=history, full_refit=False, **changes)
 
     def test_end_of_warmup(self):
         state = leave_warmup(self.state(-np.arange(0.0, 40, 2)))

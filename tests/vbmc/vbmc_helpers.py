@@ -1,7 +1,5 @@
 """States and histories made by hand for the tests of the algorithm's rules."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from quell import Evaluations, Problem, Settings
@@ -11,7 +9,6 @@ from quell.problem.outcome import Outcome
 from quell.quadrature import Quadrature
 from quell.variational import evaluate_elbo
 from quell.vbmc import Iteration, Solution, initial_state
-from quell.vbmc.training import training_set
 
 SETTINGS = Settings()
 
@@ -50,7 +47,7 @@ def make_state(problem, theta, values, sds=0.5, **changes):
     table = make_table(problem, theta, values, sds)
     none = np.empty((0, problem.dimension))
     state = initial_state(np.random.default_rng(0), problem, none, table, noisy=True)
-    return replace(state, **changes)
+    return state.with_data(**changes)
 
 
 def quadratic(theta):
@@ -82,17 +79,16 @@ def fitted_state(problem=None, dimension=2, n=40, **changes):
     rng = np.random.default_rng(5)
     theta = rng.normal(0.5, 1.2, (n, dimension))
     state = make_state(problem, theta, quadratic(theta), 0.1)
-    data, _, _ = training_set(state, SETTINGS)
-    fit = hand_fit(data)
+    fit = hand_fit(state.training.data)
     mixture = Mixture(
         np.full(5, 0.2), rng.normal(0.12, 0.15, (5, dimension)), np.full(5, 0.2),
         np.linspace(0.8, 1.2, dimension),
     )  # fmt: skip
-    state = replace(
-        state, fit=fit, memory=fit.memory, mixture=mixture, before=mixture, warmup=False,
-        last_warmup=1, last_whitening=1, full_refit=False,
-    )  # fmt: skip
-    return replace(state, **changes)
+    made = {
+        "fit": fit, "memory": fit.memory, "mixture": mixture, "before": mixture, "warmup": False,
+        "last_warmup": 1, "last_whitening": 1, "full_refit": False,
+    }  # fmt: skip
+    return state.with_data(**(made | changes))
 
 
 def elbo_of(gp, mixture, size=4096):
@@ -110,7 +106,7 @@ def make_iteration(index=1, **changes):
     figures = {
         "index": index, "action": "", "n_evaluations": 5 + 5 * index, "n_training": 5 + 5 * index,
         "elbo": 0.0, "elbo_sd": 0.0, "gskl": 0.0, "reliability": 0.5, "stable": False,
-        "n_components": 2, "n_pruned": 0, "n_samples": 2, "noise_sd": 1.0, "best_lcb": 0.0,
+        "n_components": 2, "n_pruned": 0, "n_samples": 2, "noise_sd": 1.0,
         "warmup": False, "cpu_seconds": 0.0, "solution": None,
     }  # fmt: skip
     return Iteration(**(figures | changes))

@@ -7,7 +7,7 @@ slopes; ``pooling`` averages over samples; ``pairs`` of points and ``factor``, t
 factorisation, are under all of it.
 """
 
-from quell.gp.data import TrainingData, shape_noise
+from quell.gp.data import TrainingData
 from quell.gp.factor import FactorisationError
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
@@ -22,6 +22,5 @@ __all__ = [
     "TrainingData",
     "refresh",
     "retrain",
-    "shape_noise",
     "train",
 ]

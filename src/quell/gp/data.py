@@ -123,39 +123,6 @@ def as_noise_variance(noise_sd: ArrayLike, size: int, *, argument: str = "noise_
     return sd**2
 
 
-#: Noise shaping: SD added per unit of log density below the threshold, and the largest allowed
-#: ratio between the variances.
-SHAPING_SLOPE = 0.05
-SHAPING_MAX_RATIO = 1e10
-
-
-def shape_noise(
-    data: TrainingData, *, threshold: float | None = None, slope: float = SHAPING_SLOPE
-) -> TrainingData:
-    """Give low-density observations extra noise, so that they bend the surrogate less.
-
-    A value more than ``threshold`` (default 10 D) below the best one is known to be low and
-    needs no precise fit: s_n² <- s_n² + (slope · max(0, max y - y_n - threshold))², raised to at
-    most 10¹⁰ times the smallest variance in the set (a zero variance counts as the noise floor
-    10⁻⁵). Values whose noise is unknown are left unknown.
-
-    >>> data = TrainingData.from_arrays([[0.0], [1.0]], [0.0, -110.0], noise_sd=1.0)
-    >>> shape_noise(data).variance   # 1 + (0.05 · (110 - 10))²
-    array([ 1., 26.])
-    """
-    threshold = 10.0 * data.dimension if threshold is None else threshold
-    if not threshold >= 0:
-        raise ValueError(f"threshold must be non-negative, got {threshold}")
-    if not slope >= 0:
-        raise ValueError(f"slope must be non-negative, got {slope}")
-    extra = (slope * np.maximum(0.0, data.y.max() - data.y - threshold)) ** 2
-    smallest = np.nanmin(np.append(data.variance, np.inf))
-    cap = SHAPING_MAX_RATIO * max(float(smallest), NOISE_VARIANCE_FLOOR)
-    # The cap is on what shaping adds up to; a reported variance is never lowered.
-    shaped = np.maximum(data.variance, np.minimum(data.variance + extra, cap))
-    return TrainingData(data.x, data.y, shaped)
-
-
 #: Smallest base noise variance σ_min² (paper, section 3).
 NOISE_VARIANCE_FLOOR = 1e-5
 

@@ -73,7 +73,6 @@ class Engine:
         self._steps = 0
         self._noise = NoiseCheck(problem.noise)
         self._undecided = ""
-        self.n_starts = len(starts)
         self.n_indices = 0
         self.table = given
         self.pending = Pending()
@@ -101,15 +100,11 @@ class Engine:
             return Asked(self.n_indices, self._noise.theta, Origin.CHECK)
         state = self.absorb()
         with self._clock():
-            theta = propose(
-                rng_for_step(self.seed, self._next_step() + 1), self.problem, state, self.settings
-            )
-        origin = Origin.SEARCH
-        if state.n_asked < self.n_starts:
-            origin = Origin.START
-        elif state.n_asked < len(state.design) or state.fit is None:
-            origin = Origin.DESIGN
-        return Asked(self.n_indices, theta, origin)
+            found = propose(
+                rng_for_step(self.seed, self._next_step() + 1), self.problem, state, self.settings,
+                self.pending.searched(self.problem.dimension),
+            )  # fmt: skip
+        return Asked(self.n_indices, found.theta, found.origin)
 
     def apply(self, events: Sequence[Event]) -> None:
         """Take in events that happened together.
@@ -129,14 +124,14 @@ class Engine:
             self._learn(answers)
 
     def absorb(self) -> State:
-        """The state with everything absorbed that was answered, and the points now pending.
+        """The state with everything absorbed that was answered.
 
         Refits the surrogate and the posterior if there is news since the last call; the same
         call again costs nothing. The engine itself moves on when the next point is asked for.
         """
         if self._ahead is None:
             self._ahead = self._absorbed() if self._has_news() else self._state
-        return replace(self._ahead, pending=tuple(asked.theta for asked in self.pending.searched()))
+        return self._ahead
 
     def result(self, reasons: Sequence[str] = (), *, settled_only: bool = False) -> Result:
         """Choose the iteration to return, polish it, and report; changes nothing.
@@ -150,7 +145,8 @@ class Engine:
             self._refuse_if_undecided()
             state = self.absorb()
             with self._clock():
-                state = close_iteration(rng, self.problem, state, self.settings)
+                closed = close_iteration(rng, state, self.settings)
+            state = self._timed(closed, state)
         if not state.history:
             why = why_nothing(self.table, reasons, noise_is_open=self._noise.is_waiting)
             raise InferenceFailed(why, self.table)
@@ -200,12 +196,12 @@ class Engine:
             # Values without an SD, given ones too, came from the same, exact target.
             sd = np.where(np.isnan(self.table.sd), 0.0, self.table.sd)
             self.table = replace(self.table, sd=sd)
-            self._state = replace(self._state, noisy=False)
+            self._state = self._state.with_data(noisy=False, noise_guess=None)
 
     def _shorten_design(self, n: int) -> None:
         """Points of the user's own take the place of random ones, but of no start."""
         state = self._state
-        kept = max(self.n_starts, state.n_asked, len(state.design) - n)
+        kept = max(state.n_starts, state.n_asked, len(state.design) - n)
         self._state = replace(state, design=state.design[:kept])
 
     def _has_news(self) -> bool:
@@ -222,18 +218,21 @@ class Engine:
         return self._steps + self._has_news()
 
     def _absorbed(self) -> State:
-        searching = self.cpu_seconds - self._cpu_at_iteration
         rng = rng_for_step(self.seed, self._steps + 1)
         with self._clock():
-            state = absorb(rng, self.problem, self._state, self.settings, self.table)
-        n_before = len(self._state.history)
-        if len(state.history) > n_before:
+            state = absorb(rng, self._state, self.settings, self.table)
+        if len(state.history) > len(self._state.history):
+            state = self._timed(state, self._state)
             self._cpu_at_iteration = self.cpu_seconds
-            new = state.history[n_before]
-            new = replace(new, cpu_seconds=new.cpu_seconds + searching)
-            history = (*state.history[:n_before], new, *state.history[n_before + 1 :])
-            state = replace(state, history=history)
         return state
+
+    def _timed(self, state: State, before: State) -> State:
+        """The state with the CPU time since the last iteration in the last of its new ones."""
+        history = list(state.history)
+        for i in range(len(before.history), len(history)):
+            spent = self.cpu_seconds - self._cpu_at_iteration if i + 1 == len(history) else 0.0
+            history[i] = replace(history[i], cpu_seconds=spent)
+        return replace(state, history=tuple(history))
 
     @contextmanager
     def _clock(self) -> Iterator[None]:

@@ -46,13 +46,14 @@ class Pending:
         """The points (n, D) that are waited for, oldest first."""
         return np.array([asked.theta for asked in self.asked.values()]).reshape(-1, dimension)
 
-    def searched(self) -> list[Asked]:
-        """Those waited for at points of their own, not second evaluations of one."""
-        return [asked for asked in self.asked.values() if asked.origin != Origin.CHECK]
+    def searched(self, dimension: int) -> FloatArray:
+        """Those of the points that are not second evaluations of one, (n, D)."""
+        own = [asked.theta for asked in self.asked.values() if asked.origin != Origin.CHECK]
+        return np.array(own).reshape(-1, dimension)
 
     def is_checking(self) -> bool:
         """Whether a second evaluation, by which noise="auto" is settled, is under way."""
-        return len(self.searched()) < len(self.asked)
+        return any(asked.origin == Origin.CHECK for asked in self.asked.values())
 
     def asked_before(self, at: float) -> list[int]:
         """Indices of those asked for before this time, in seconds since 1970."""

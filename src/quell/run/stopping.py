@@ -10,7 +10,7 @@ from quell.run.engine import Engine
 from quell.settings import Settings
 from quell.vbmc import State
 from quell.vbmc.reliability import STABLE_EVALUATIONS
-from quell.vbmc.state import END_OF_WARMUP, WHITENING
+from quell.vbmc.state import Action
 
 #: Budgets by default, in units of D + 2 evaluations.
 BUDGET_EXACT, BUDGET_NOISY = 50, 75
@@ -44,7 +44,7 @@ def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
     if budget is not None and max(budget, engine.table.n_counted) < needed and state.fit is None:
         raise ValueError(
             f"budget must be at least {needed}, got {budget}: so many points are evaluated before "
-            f"anything can be learnt ({engine.n_starts} given as start, the others at random)"
+            f"anything can be learnt ({state.n_starts} given as start, the others at random)"
         )
 
 
@@ -62,7 +62,8 @@ def solution_is_final(state: State, settings: Settings) -> bool:
     if not state.history:
         return False
     last = state.history[-1]
-    changes = [it.index for it in state.history if it.action in (END_OF_WARMUP, WHITENING)]
+    large = (Action.END_OF_WARMUP, Action.WHITENING)
+    changes = [it.index for it in state.history if it.action in large]
     last_change = max(changes, default=0)
     n_stable = STABLE_EVALUATIONS[state.noisy] / settings.batch
     return bool(

@@ -1,20 +1,24 @@
 """The algorithm: Variational Bayesian Monte Carlo as two steps on one state.
 
-``step`` proposes points and absorbs values; ``update`` ends an iteration; ``training`` builds
-the training set, of very many points from a ``subset``, and fits the surrogate; ``reliability``,
-``warmup`` and ``whitening``, along the ``curvature``, are the rules; ``finish`` chooses and
-polishes what is returned, ``evidence`` estimates the log evidence; ``state`` is what they all pass
-on.
+``step`` proposes points and absorbs values; ``update`` ends an iteration; ``training_set`` is what
+the surrogate is trained on, of very many points a ``subset``, and ``training`` its fit;
+``reliability``, ``warmup`` and ``whitening``, along the ``curvature``, are the rules; ``finish``
+chooses and polishes what is returned, ``evidence`` estimates the log evidence; ``state`` is what
+they all pass on. None of it keeps the time or looks at a clock.
 """
 
 from quell.vbmc.finish import best_iteration, boost
-from quell.vbmc.state import Iteration, Solution, State
-from quell.vbmc.step import absorb, close_iteration, initial_state, propose
+from quell.vbmc.state import Action, Iteration, Solution, State
+from quell.vbmc.step import Proposal, absorb, close_iteration, initial_state, propose
+from quell.vbmc.training_set import TrainingSet
 
 __all__ = [
+    "Action",
     "Iteration",
+    "Proposal",
     "Solution",
     "State",
+    "TrainingSet",
     "absorb",
     "best_iteration",
     "boost",

@@ -23,6 +23,8 @@ MISFIT, SMALLEST_SD = 0.1, 0.1
 #: An eigenvalue counts as no smaller than this part of its standard error.
 ERROR_PART = 0.5
 LARGEST_STRETCH = 30.0
+#: What an unknown noise variance counts as here.
+UNKNOWN_VARIANCE = 1.0
 #: The shortest axis of the posterior counts as at least this part of its longest.
 THINNEST = 1e-6
 
@@ -54,7 +56,7 @@ def stretched(
 def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Eigenvalues of H, eigenvectors (columns), and standard errors of the eigenvalues."""
     dimension = z.shape[1]
-    variance = np.where(np.isnan(data.variance), 1.0, data.variance) + SMALLEST_SD**2
+    variance = np.where(np.isnan(data.variance), UNKNOWN_VARIANCE, data.variance) + SMALLEST_SD**2
     top = np.max(data.y - np.sqrt(variance))
     sd = np.sqrt(variance + (MISFIT * np.maximum(0.0, top - data.y)) ** 2)
     row, column = np.triu_indices(dimension)

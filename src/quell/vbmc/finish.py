@@ -12,11 +12,20 @@ from quell.settings import Settings
 from quell.variational import evaluate_elbo, fit_mixture
 from quell.vbmc.state import Iteration, Solution
 
+#: β of the ELCBO by which an iteration is chosen, and the last part of a run in which it is looked
+#: for (reference implementation).
 SELECTION_BETA = 5.0
 RECENT_SHARE = 0.25
+#: The polish: β by which mixtures are compared, starts of each fit, and growth at a time, since a
+#: mixture grown twentyfold at once is too far from an optimum to get there.
+POLISH_BETA = 3.0
+POLISH_STARTS = 5
+POLISH_GROWTH = 4
 #: The base sample of the polish has as many points per component as fit this many terms.
 POLISH_TERMS = 400_000
 POLISH_SIZES = (256, 4096)
+#: A base sample to get close with, and one to compare starts on.
+ROUGH_SIZE, STARTS_SIZE = 128, 256
 POLISH_ITERATIONS = 60
 SCORING_SIZE = 2048
 #: A boosted posterior may differ from the other by at most this gsKL: it is a polish, and a
@@ -53,20 +62,18 @@ def boost(
     best, best_elbo = old, evaluate_elbo(quadrature, old, base)
     k = old.n_components
     most = max(k, settings.final_components)
-    # In steps: a mixture grown twentyfold at once is too far from an optimum to get there.
-    for n_components in sorted({k, min(4 * k, most), most}):
+    for n_components in sorted({k, min(POLISH_GROWTH * k, most), most}):
         fit = fit_mixture(
-            rng, gp, best, n_components=max(n_components, best.n_components), n_starts=5,
-            prune=False,
-            base_sizes=_base_sizes(n_components), max_iterations=POLISH_ITERATIONS,
-            scoring_size=256,
+            rng, gp, best, n_components=max(n_components, best.n_components),
+            n_starts=POLISH_STARTS, prune=False, base_sizes=_base_sizes(n_components),
+            max_iterations=POLISH_ITERATIONS, scoring_size=STARTS_SIZE,
         )  # fmt: skip
         elbo = evaluate_elbo(quadrature, fit.mixture, base)
         change = gaussian_skl(
             old.mean(), old.covariance(), fit.mixture.mean(), fit.mixture.covariance()
         )
-        gain = elbo.lower_confidence_bound(3.0) - best_elbo.lower_confidence_bound(3.0)
-        if gain > 0 and change < LARGEST_CHANGE:
+        bound, best_bound = (e.lower_confidence_bound(POLISH_BETA) for e in (elbo, best_elbo))
+        if bound > best_bound and change < LARGEST_CHANGE:
             best, best_elbo = fit.mixture, elbo
     return replace(solution, mixture=best, elbo=best_elbo), best is not old
 
@@ -74,4 +81,4 @@ def boost(
 def _base_sizes(n_components: int) -> tuple[int, ...]:
     """A small base sample to get close, and the largest affordable one for this many components."""
     affordable = 2 ** int(np.log2(POLISH_TERMS / n_components**2))
-    return 128, int(np.clip(affordable, *POLISH_SIZES))
+    return ROUGH_SIZE, int(np.clip(affordable, *POLISH_SIZES))

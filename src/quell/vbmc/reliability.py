@@ -10,17 +10,30 @@ from quell.gp.model import noise_variance
 from quell.mixture import Mixture
 from quell.vbmc.state import Iteration
 
-BASE_SD_TOLERANCE = 0.1
+#: A solution with an index below this is reliable (paper, supplement B.1).
+RELIABLE = 1.0
+#: Tolerances: of the ELBO's SD without noise and at most, of the gsKL per √D; and the share of the
+#: best training points by which the noise is judged (paper, supplement B.1 with Eq. S9).
+BASE_SD_TOLERANCE, LARGEST_SD_TOLERANCE = 0.1, 1.0
 KL_TOLERANCE = 0.01
 NOISE_SHARE = 0.2
-#: Evaluations over which a solution has to be stable.
+#: Iterations before the first that has an index.
+UNJUDGED_ITERATIONS = 2
+#: Evaluations over which a solution has to be stable, for exact and for noisy targets; the share of
+#: iterations in them that need not be reliable; and the slope of ELCBO₃, in nats per evaluation,
+#: over the latter half of them (reference implementation).
 STABLE_EVALUATIONS = {False: 60, True: 90}
 ALLOWED_EXCEPTIONS = 0.2
 LARGEST_SLOPE = 0.01
+#: β of the ELCBO wherever the question is whether it improves (reference implementation).
 IMPROVEMENT_BETA = 3.0
-#: Iterations, at least, over which the ELBO has to improve for more components: the first two do
-#: not count.
+#: More components while the ELBO improves over the last iterations, at least so many, of which the
+#: first ones do not count; one more, or more where all is calm, up to this power of the number of
+#: training points (reference implementation, but for the smallest number).
 SHORTEST_WINDOW = 4
+UNCOUNTED_IN_WINDOW = 2
+MORE_COMPONENTS, MORE_IF_CALM = 1, 2
+COMPONENTS_POWER = 2 / 3
 
 
 def noise_near_mode(gp: GaussianProcess) -> float:
@@ -48,9 +61,10 @@ def reliability_index(
     The change of the ELBO, its SD, and the change of the posterior, in units of their
     tolerances. Infinite for the first two iterations.
     """
-    if previous is None or n_before < 2:
+    if previous is None or n_before < UNJUDGED_ITERATIONS:
         return np.inf
-    sd_tolerance = min(1.0, max(BASE_SD_TOLERANCE, np.sqrt(BASE_SD_TOLERANCE * noise_sd)))
+    sd_tolerance = np.sqrt(BASE_SD_TOLERANCE * noise_sd)
+    sd_tolerance = min(LARGEST_SD_TOLERANCE, max(BASE_SD_TOLERANCE, sd_tolerance))
     kl_tolerance = KL_TOLERANCE * np.sqrt(dimension)
     return float(
         (abs(elbo - previous.elbo) / sd_tolerance + elbo_sd / sd_tolerance + gskl / kl_tolerance)
@@ -65,14 +79,14 @@ def is_stable(
     """Whether a new iteration with these figures makes the solution stable."""
     n_stable = int(np.ceil(STABLE_EVALUATIONS[noisy] / batch))
     index = len(history) + 1
-    if index < n_stable or not reliability < 1:
+    if index < n_stable or not reliability < RELIABLE:
         return False
     half = _last(history, int(np.ceil(n_stable / 2)) - 1)
     counts = [*(it.n_evaluations for it in half), n_evaluations]
     bounds = [*(it.lower_bound(IMPROVEMENT_BETA) for it in half), lower_bound]
     if np.ptp(counts) > 0 and np.polyfit(counts, bounds, 1)[0] >= LARGEST_SLOPE:
         return False
-    recent = [it.reliability < 1 for it in _last(history, n_stable - 1)]
+    recent = [it.reliability < RELIABLE for it in _last(history, n_stable - 1)]
     return sum(recent) >= n_stable - int(ALLOWED_EXCEPTIONS * n_stable) - 1
 
 
@@ -85,15 +99,17 @@ def next_component_count(
     *, noisy: bool, batch: int, full_refit: bool,
 ) -> int:  # fmt: skip
     """How many components the next fit may use: more while the ELBO keeps improving."""
-    window = max(SHORTEST_WINDOW, int(np.ceil(0.5 * STABLE_EVALUATIONS[noisy] / batch)))
+    window = max(SHORTEST_WINDOW, int(np.ceil(STABLE_EVALUATIONS[noisy] / 2 / batch)))
     recent = history[-window:]
     bounds = [it.lower_bound(IMPROVEMENT_BETA) for it in recent if not it.warmup]
-    bounds[:2] = [-np.inf] * len(bounds[:2])
+    uncounted = len(bounds[:UNCOUNTED_IN_WINDOW])
+    bounds[:uncounted] = [-np.inf] * uncounted
     count = mixture.n_components
     improving = bool(bounds) and np.isfinite(bounds[-1]) and bounds[-1] >= max(bounds)
     if improving and history[-1].n_pruned == 0:
-        count += 1
+        count += MORE_COMPONENTS
         quiet = all(it.n_pruned == 0 for it in history[-int(np.ceil(window / 2)) :])
-        if history[-1].reliability < 1 and not full_refit and quiet:
-            count += 2
-    return max(mixture.n_components, min(count, int(np.ceil(n_training ** (2 / 3)))))
+        if history[-1].reliability < RELIABLE and not full_refit and quiet:
+            count += MORE_IF_CALM
+    most = int(np.ceil(n_training**COMPONENTS_POWER))
+    return max(mixture.n_components, min(count, most))

@@ -1,17 +1,19 @@
 """The algorithm's state: one frozen dataclass, and the record of each iteration."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from quell.acquisition import SearchBox
-from quell.arrays import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess, Memory, TrainedGP, TrainingData
 from quell.mixture import Mixture
 from quell.space import InferenceSpace
 from quell.variational import Elbo
+from quell.vbmc.training_set import TrainingSet
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,23 +35,31 @@ class Solution:
         return GaussianProcess.condition(self.data, self.theta, self.weights)
 
 
-#: What an iteration may have done beside refitting.
-END_OF_WARMUP, TRIMMED, WHITENING = "end of warm-up", "trimmed", "whitening"
+class Action(StrEnum):
+    """What an iteration did beside refitting; equal to its value as text.
+
+    >>> Action.WHITENING == "whitening", bool(Action.NONE)
+    (True, False)
+    """
+
+    NONE = ""
+    END_OF_WARMUP = "end of warm-up"
+    TRIMMED = "trimmed"  #: a false alarm of its end: only the lowest evaluations are dropped
+    WHITENING = "whitening"
 
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
     """What happened in one iteration.
 
-    ``action`` is one of the three above, or "". ``n_evaluations`` counts all rows of the table, a
-    head start too. ``gskl`` is the change of the posterior since the last one, ``reliability``
-    the index r, ``noise_sd`` the noise near the mode, ``best_lcb`` the largest lower confidence
-    bound of the log joint at a training point, ``cpu_seconds`` the algorithm's own time since the
-    last one.
+    ``n_evaluations`` counts all rows of the table, a head start too. ``gskl`` is the change of the
+    posterior since the last one, ``reliability`` the index r, ``noise_sd`` the noise near the
+    mode. ``cpu_seconds`` is the algorithm's own time since the last one, set by whoever keeps the
+    time.
     """
 
     index: int
-    action: str
+    action: Action
     n_evaluations: int
     n_training: int
     elbo: float
@@ -61,10 +71,9 @@ class Iteration:
     n_pruned: int
     n_samples: int
     noise_sd: float
-    best_lcb: float
     warmup: bool
-    cpu_seconds: float
     solution: Solution = field(repr=False)
+    cpu_seconds: float = np.nan
 
     def lower_bound(self, beta: float) -> float:
         """ELCBO_β of this iteration."""
@@ -79,19 +88,26 @@ class Iteration:
 class State:
     """Everything the algorithm knows between two steps.
 
-    ``design`` (n, D_full) are the first points to evaluate, ``n_asked`` counts points asked for
-    so far and ``pending`` holds those under evaluation; ``trimmed`` (N,) marks evaluations
-    taken out of the training set; ``plausible_range`` (D,) is the plausible box's width in x;
-    ``fit`` and ``mixture`` are None until the design is evaluated; ``memory`` is what the next
-    fit starts from; ``in_iteration`` counts evaluations since the last iteration ended;
-    ``before`` is the mixture at its start.
+    ``noisy``: whether values carry noise; ``noise_guess`` is the problem's. ``design`` (n, D_full)
+    are the first points to evaluate, of which ``n_starts`` are the user's; ``n_asked`` counts
+    points asked for so far. ``trimmed`` (N,) marks evaluations taken out of the training set, and
+    ``training`` is that set (see `with_data`). ``plausible_range`` (D,) is the plausible box's
+    width in x. ``fit`` and ``mixture`` are None until the design is evaluated; ``memory`` is what
+    the next fit starts from; ``in_iteration`` counts evaluations since the last iteration ended;
+    ``before`` is the mixture at its start. ``last_warmup`` is the iteration in which warm-up
+    ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
+    is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
+    hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too.
     """
 
     space: InferenceSpace
     noisy: bool
+    noise_guess: float | None
     design: FloatArray
+    n_starts: int
     evaluations: Evaluations
-    trimmed: np.ndarray
+    trimmed: BoolArray
+    training: TrainingSet
     box: SearchBox
     plausible_range: FloatArray
     fit: TrainedGP | None = None
@@ -100,15 +116,23 @@ class State:
     before: Mixture | None = None
     in_iteration: int = 0
     warmup: bool = True
-    last_warmup: int = 10**9
+    last_warmup: int | None = None
     trims: tuple[int, ...] = ()
     n_whitenings: int = 0
     last_whitening: int = 0
     full_refit: bool = True
     frequent: bool = True
     n_asked: int = 0
-    pending: tuple[FloatArray, ...] = ()
     history: tuple[Iteration, ...] = ()
+
+    def with_data(self, **changes: Any) -> "State":
+        """The state after ``changes``, with the training set that follows from them.
+
+        To be used wherever ``evaluations``, ``trimmed``, ``space`` or ``noisy`` change.
+        """
+        new = replace(self, **changes)
+        training = TrainingSet.of(new.evaluations, new.trimmed, new.space, noisy=new.noisy)
+        return replace(new, training=training)
 
     @property
     def dimension(self) -> int:

@@ -5,8 +5,7 @@ at the state only; ``absorb`` updates it, after every evaluation a little and af
 ``batch`` of them thoroughly.
 """
 
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,17 +21,21 @@ from quell.acquisition import (
 from quell.acquisition.noise import NoiseTable
 from quell.acquisition.regularise import Allowed
 from quell.arrays import BoolArray, FloatArray
-from quell.evaluations import Evaluations
+from quell.evaluations import Evaluations, Origin
 from quell.gp import GaussianProcess
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.state import State
-from quell.vbmc.training import quick_fit, refit_is_due, training_set
+from quell.vbmc.training import quick_fit, refit_is_due
+from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
 
+#: Points of the first design, in few dimensions (reference implementation).
 SMALLEST_DESIGN = 10
+#: Different points with a value without which nothing can be fitted.
+FEWEST_DISTINCT = 2
 #: The search box has at least the plausible box and twice its width on both sides.
 BOX_HALF_WIDTH = 2.5
 #: Draws of the design until the prior is positive everywhere.
@@ -42,9 +45,19 @@ MOST_DRAWS = 100
 SMALLEST_DISTANCE = 0.1
 #: Failed points that the search keeps away from.
 MOST_AVOIDED = 100
+#: Points scored in the search for the next one, and climbs from the best of them; the mixture's
+#: fit within an iteration. Chosen for the time they take.
 N_CANDIDATES = 128
 N_CLIMBS = 1
 QUICK_STARTS, QUICK_ITERATIONS, QUICK_BASE, QUICK_SCORING = 3, 15, (128,), 256
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """A point θ (D_full,) to evaluate, in the user's parameters, and why."""
+
+    theta: FloatArray
+    origin: Origin
 
 
 def initial_state(
@@ -65,12 +78,16 @@ def initial_state(
     known = space.to_inference(np.concatenate([starts, evaluations.theta[evaluations.ok]]))
     if len(known):
         box = expand_box(expand_box(box, known.min(axis=0)), known.max(axis=0))
+    trimmed = np.zeros(len(evaluations), dtype=bool)
     return State(
         space=space,
         noisy=noisy,
+        noise_guess=problem.noise_guess,
         design=np.concatenate([starts, random_points(rng, problem, space, n_random)]),
+        n_starts=len(starts),
         evaluations=evaluations,
-        trimmed=np.zeros(len(evaluations), dtype=bool),
+        trimmed=trimmed,
+        training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy),
         box=box,
         plausible_range=np.ones(space.dimension),
     )
@@ -96,20 +113,22 @@ def random_points(
 
 
 def propose(
-    rng: np.random.Generator, problem: Problem, state: State, settings: Settings
-) -> FloatArray:
-    """The next point to evaluate, (D_full,) in the user's parameters."""
+    rng: np.random.Generator, problem: Problem, state: State, settings: Settings,
+    pending: FloatArray,
+) -> Proposal:  # fmt: skip
+    """The next point to evaluate, while those ``pending`` (n, D_full) are under evaluation."""
     if state.n_asked < len(state.design):
-        return state.design[state.n_asked]
+        origin = Origin.START if state.n_asked < state.n_starts else Origin.DESIGN
+        return Proposal(state.design[state.n_asked], origin)
     if state.fit is None or state.mixture is None:
         # More points are wanted than the design has, before there is enough for a fit.
-        return random_points(rng, problem, state.space, 1)[0]
-    _, _, single_sd = training_set(state, settings)
+        return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
     gp = state.fit.gp
-    single_sd = single_sd if len(single_sd) == gp.data.size else None
+    # Where the training set was just trimmed the surrogate still knows all of it.
+    single_sd = state.training.single_sd if state.training.data.size == gp.data.size else None
     noise = NoiseTable.of(gp, single_sd)
-    pending = under_evaluation(state)
-    gp = believe(gp, pending, _expected_sd(gp))
+    pending = state.space.to_inference(pending)
+    gp = with_expected_values(gp, pending, _expected_sd(gp))
     for place in avoided(state):
         gp = gp.append_pending(place, 0.0)
     situation = Situation(gp, state.mixture, noise)
@@ -126,17 +145,10 @@ def propose(
         if problem.has_integers
         else None,
     )
-    return problem.snap(state.space.to_original(found.x))
+    return Proposal(problem.snap(state.space.to_original(found.x)), Origin.SEARCH)
 
 
-def under_evaluation(state: State) -> FloatArray:
-    """The points (n, D) that are pending, in inference space."""
-    if not state.pending:
-        return np.empty((0, state.dimension))
-    return state.space.to_inference(np.stack(state.pending))
-
-
-def believe(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
+def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
     """The surrogate as if each of the ``places`` (n, D) had given what is expected of it.
 
     The variance falls as it will whatever the values are. The expected value leaves the pooled
@@ -195,14 +207,11 @@ def acquisition_of(settings: Settings) -> Acquisition:
 
 
 def absorb(
-    rng: np.random.Generator, problem: Problem, state: State, settings: Settings,
-    evaluations: Evaluations,
-) -> State:  # fmt: skip
+    rng: np.random.Generator, state: State, settings: Settings, evaluations: Evaluations
+) -> State:
     """The state after new rows of ``evaluations``, which replaces the state's table."""
-    started = time.thread_time()
     new = len(evaluations) - len(state.evaluations)
-    state = replace(
-        state,
+    state = state.with_data(
         evaluations=evaluations,
         trimmed=np.append(state.trimmed, np.zeros(new, dtype=bool)),
         in_iteration=state.in_iteration + new,
@@ -213,10 +222,10 @@ def absorb(
     if state.fit is None:
         if not enough_for_a_fit(state):
             return state
-        return end_iteration(rng, state, settings, problem.noise_guess, started)
+        return end_iteration(rng, state, settings)
     if state.in_iteration >= settings.batch:
-        return end_iteration(rng, state, settings, problem.noise_guess, started)
-    return quick_update(rng, problem, state, settings)
+        return end_iteration(rng, state, settings)
+    return quick_update(rng, state, settings)
 
 
 def enough_for_a_fit(state: State) -> bool:
@@ -225,18 +234,15 @@ def enough_for_a_fit(state: State) -> bool:
     Until there are two different points without failure, random ones follow the design.
     """
     table = state.evaluations
-    n_distinct, n_user = table.n_distinct, table.origin.count("user")
+    n_distinct, n_user = table.n_distinct, table.origin.count(Origin.USER)
     designed = table.n_counted - n_user >= len(state.design)
     made_up = n_user > 0 and n_distinct >= max(state.dimension, SMALLEST_DESIGN)
-    return n_distinct >= 2 and (designed or made_up)
+    return n_distinct >= FEWEST_DISTINCT and (designed or made_up)
 
 
-def quick_update(
-    rng: np.random.Generator, problem: Problem, state: State, settings: Settings
-) -> State:
+def quick_update(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """Within an iteration: the new values in the surrogate, and a quick refit if asked for."""
-    data, _, _ = training_set(state, settings)
-    fit = quick_fit(rng, state, data, settings, problem.noise_guess)
+    fit = quick_fit(rng, state, settings)
     if not refit_is_due(state, settings):
         return replace(state, fit=fit)
     quick = fit_mixture(
@@ -247,10 +253,8 @@ def quick_update(
     return replace(state, fit=fit, mixture=quick.mixture)
 
 
-def close_iteration(
-    rng: np.random.Generator, problem: Problem, state: State, settings: Settings
-) -> State:
+def close_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """End an iteration early, so that the last few evaluations count too."""
     if state.fit is None or state.in_iteration == 0:
         return state
-    return end_iteration(rng, state, settings, problem.noise_guess, time.thread_time())
+    return end_iteration(rng, state, settings)

@@ -28,8 +28,18 @@ from quell.arrays import FloatArray
 MOST_POINTS = 800
 LEARNING_POINTS = 120
 RECENT_SHARE, CORE_SHARE = 1 / 8, 1 / 2
-#: Neighbours, itself included, over which noisy values are averaged.
+#: Depth of the core: half this quantile of χ² with D degrees of freedom, by which a normal log
+#: density falls from its mode, and these nats more. Depth of the shell: so many nats per
+#: coordinate, and these more.
+CORE_QUANTILE, CORE_MARGIN = 0.99, 2.0
+SHELL_PER_DIMENSION, SHELL_MARGIN = 10.0, 10.0
+#: Neighbours, itself included, over which noisy values are averaged, and how much farther than the
+#: nearest ones they may be, for the sake of speed.
 NEIGHBOURS = 8
+NEIGHBOUR_TOLERANCE = 0.5
+#: Smallest width of a coordinate by which distances are measured: absolute, and of the core as a
+#: part of that of all points.
+THINNEST, THINNEST_CORE = 1e-12, 1e-3
 
 Rows = NDArray[np.intp]
 
@@ -50,9 +60,9 @@ def kept_rows(x: FloatArray, y: FloatArray, noisy: bool) -> Rows | None:
         return None
     level = neighbourhood_mean(x, y) if noisy else y
     best = float(level.max())
-    core = level >= best - 0.5 * chi2.ppf(0.99, dimension) - 2.0
-    shell = ~core & (level >= best - 10.0 * dimension - 10.0)
-    scale = np.maximum(x[core].std(axis=0), 1e-12 + 1e-3 * x.std(axis=0))
+    core = level >= best - 0.5 * chi2.ppf(CORE_QUANTILE, dimension) - CORE_MARGIN
+    shell = ~core & (level >= best - SHELL_PER_DIMENSION * dimension - SHELL_MARGIN)
+    scale = np.maximum(x[core].std(axis=0), THINNEST + THINNEST_CORE * x.std(axis=0))
     z = x / scale
     recent = np.arange(n - int(RECENT_SHARE * MOST_POINTS), n)
     kept = spread(z, recent, np.flatnonzero(core), int(CORE_SHARE * MOST_POINTS))
@@ -71,7 +81,7 @@ def learning_rows(x: FloatArray) -> Rows | None:
     """
     if len(x) < MOST_POINTS:
         return None
-    z = x / np.maximum(x.std(axis=0), 1e-12)
+    z = x / np.maximum(x.std(axis=0), THINNEST)
     even = np.linspace(0, len(x) - 1, LEARNING_POINTS // 2).astype(np.intp)
     return np.sort(spread(z, even, np.arange(len(x)), LEARNING_POINTS - len(even)))
 
@@ -96,6 +106,6 @@ def spread(z: FloatArray, kept: Rows, pool: Rows, count: int) -> Rows:
 
 def neighbourhood_mean(x: FloatArray, y: FloatArray) -> FloatArray:
     """Averages (n,) of y over each point and its nearest neighbours."""
-    z = x / np.maximum(x.std(axis=0), 1e-12)
-    _, neighbours = cKDTree(z).query(z, k=min(NEIGHBOURS, len(z)), eps=0.5)
+    z = x / np.maximum(x.std(axis=0), THINNEST)
+    _, neighbours = cKDTree(z).query(z, k=min(NEIGHBOURS, len(z)), eps=NEIGHBOUR_TOLERANCE)
     return np.asarray(y[neighbours].mean(axis=1))

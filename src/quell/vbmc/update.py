@@ -1,6 +1,5 @@
 """The end of an iteration: surrogate, posterior, record; then warm-up and whitening."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -16,42 +15,47 @@ from quell.variational import VariationalFit, fit_mixture
 from quell.vbmc import reliability as rel
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
-from quell.vbmc.state import END_OF_WARMUP, TRIMMED, WHITENING, Iteration, Solution, State
-from quell.vbmc.training import fit_surrogate, training_set
+from quell.vbmc.state import Action, Iteration, Solution, State
+from quell.vbmc.training import fit_surrogate
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
 from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, whitening_is_due
 
-#: Starts scored by a normal and by a full refit of the mixture; a normal one is a warm start,
-#: so that one climb on one base sample is enough.
-N_STARTS, N_STARTS_FULL = 5, 40
+#: Components in warm-up (paper, section 2.1).
+WARMUP_COMPONENTS = 2
+#: Starts scored by a normal and by a full refit of the mixture, and climbs of a full one; a normal
+#: one is a warm start, so that one climb on one base sample is enough.
+N_STARTS, N_STARTS_FULL, N_CLIMBS_FULL = 5, 40, 2
 WARM_ITERATIONS = 30
+#: Every evaluation is followed by a refit in the iteration after one with an index above this
+#: (paper, supplement B.1), and in so many after warm-up (reference implementation).
+UNRELIABLE = 3.0
+WATCHED_AFTER_WARMUP = 2
 #: A surrogate is lost after a whitening if the SD of the ELBO is larger than before by this factor
 #: and this many nats (docs/experiments/ridges.md).
 LOST = (1.5, 0.3)
+#: What is added to the count of whitenings for one that was taken back, so that the next waits
+#: longer than after one that was kept (reference implementation).
+COUNTED_AS = 2
 #: Points of the base samples of a warm start, to climb on and to score by: fewest and most per
 #: component, and in all. Their cost grows with the square of the number of components.
 WARM_BASE, WARM_SCORING = (64, 256, 4096), (128, 512, 8192)
 
 
-def end_iteration(
-    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
-    cpu_started: float,
-) -> State:  # fmt: skip
+def end_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """Refit everything to all evaluations and close the iteration; whiten if it is time."""
-    state = refit(rng, state, settings, noise_guess, cpu_started, action="")
+    state = refit(rng, state, settings, action=Action.NONE)
     if state.warmup and len(state.history) > 1:
-        _, rows, _ = training_set(state, settings)
         early = settings.rules_of_2018
-        if warmup_is_over(state, rows, settings.batch, by_elbo_alone=early):
+        if warmup_is_over(state, settings.batch, by_elbo_alone=early):
             state = leave_warmup(state, at_once=early)
-            action = TRIMMED if state.warmup else END_OF_WARMUP
+            action = Action.TRIMMED if state.warmup else Action.END_OF_WARMUP
             state = replace(
                 state, history=(*state.history[:-1], replace(state.history[-1], action=action))
             )
     if settings.whitening and may_whiten(state):
         shape = shape_to_whiten(state, settings)
         if whitening_is_due(state, settings.whitening_schedule, shape):
-            state = try_whitening(rng, state, settings, noise_guess, shape)
+            state = try_whitening(rng, state, settings, shape)
     return state
 
 
@@ -61,54 +65,43 @@ def shape_to_whiten(state: State, settings: Settings) -> FloatArray:
     mean, covariance = _in_space(solution.mixture, solution.space, state.space)
     if settings.whitening_schedule == "paper":
         return covariance
-    data, _, _ = training_set(state, settings)
-    return stretched(data, mean, covariance, (state.space.rotation * state.space.scales).T)
+    to_standard = (state.space.rotation * state.space.scales).T
+    return stretched(state.training.data, mean, covariance, to_standard)
 
 
 def try_whitening(
-    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
-    shape: FloatArray,
-) -> State:  # fmt: skip
+    rng: np.random.Generator, state: State, settings: Settings, shape: FloatArray
+) -> State:
     """Make this ``shape`` (D, D) round, and refit in the new space.
 
     By the adaptive schedule it is taken back if the surrogate is lost in the new space, less sure
     of the ELBO than before: too few evaluations, seen along other axes, may leave room for a high
-    density that is not there. The next try then waits an interval longer. The undo test is that of
-    the reference implementation: the ELBO must gain 0.1, and its SD stay.
+    density that is not there. The next try then waits an interval longer.
     """
-    started = time.thread_time()
     turned = whiten(rng, state, shape)
     if settings.whitening_schedule == "paper":
         turned = replace(turned, full_refit=True)
-    whitened = refit(rng, turned, settings, noise_guess, started, action=WHITENING)
+    whitened = refit(rng, turned, settings, action=Action.WHITENING)
     if not turned.full_refit:
         # A small turn is no reason to watch every evaluation again.
         whitened = replace(whitened, frequent=state.frequent)
     old, new = state.history[-1], whitened.history[-1]
-    adaptive = settings.whitening_schedule == "adaptive"
-    lost = adaptive and new.elbo_sd > LOST[0] * old.elbo_sd + LOST[1]
-    useless = settings.whitening_undo_test and (
-        new.elbo < old.elbo + 0.1 or new.elbo_sd > 2 * old.elbo_sd + 1
-    )
-    if lost or useless:
+    lost = new.elbo_sd > LOST[0] * old.elbo_sd + LOST[1]
+    if lost and settings.whitening_schedule == "adaptive":
         return replace(
             state,
-            n_whitenings=state.n_whitenings + 2,
-            last_whitening=len(state.history) + 1 + INTERVAL * lost,
+            n_whitenings=state.n_whitenings + COUNTED_AS,
+            last_whitening=len(state.history) + 1 + INTERVAL,
         )
     return whitened
 
 
-def refit(
-    rng: np.random.Generator, state: State, settings: Settings, noise_guess: float | None,
-    cpu_started: float, action: str,
-) -> State:  # fmt: skip
+def refit(rng: np.random.Generator, state: State, settings: Settings, action: Action) -> State:
     """Train the surrogate, fit the mixture, and append the iteration to the history."""
-    data, _, _ = training_set(state, settings)
-    fit = fit_surrogate(rng, state, data, settings, noise_guess)
+    fit = fit_surrogate(rng, state, settings)
     start = better_start(state, fit.gp)
     variational = fit_posterior(rng, fit.gp, start, state, settings)
-    record = _record(state, fit.gp, variational, settings, action, cpu_started)
+    record = _record(state, fit.gp, variational, settings, action)
     return replace(
         state,
         fit=fit,
@@ -127,7 +120,7 @@ def fit_posterior(
     settings: Settings,
 ) -> VariationalFit:  # fmt: skip
     """The mixture's fit at the end of an iteration."""
-    n_components = 2
+    n_components = WARMUP_COMPONENTS
     if start is not None:
         n_components = start.n_components
         if not state.warmup and state.history:
@@ -138,8 +131,8 @@ def fit_posterior(
     free = not state.warmup
     if state.full_refit or start is None:
         return fit_mixture(
-            rng, gp, start, n_components=n_components, n_starts=N_STARTS_FULL, n_climbs=2,
-            weights=free, prune=free,
+            rng, gp, start, n_components=n_components, n_starts=N_STARTS_FULL,
+            n_climbs=N_CLIMBS_FULL, weights=free, prune=free,
         )  # fmt: skip
     return fit_mixture(
         rng, gp, start, n_components=n_components, n_starts=N_STARTS, weights=free, prune=free,
@@ -170,15 +163,17 @@ def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
 
 
 def _retrain_frequently(state: State, record: Iteration, settings: Settings) -> bool:
-    """Whether the next iteration refits after every evaluation (supplement B.1)."""
-    recent = record.index + 1 - 2 <= (record.index if state.warmup else state.last_warmup)
+    """Whether the next iteration refits after every evaluation (paper, supplement B.1)."""
+    recent = (
+        state.last_warmup is None or record.index + 1 <= state.last_warmup + WATCHED_AFTER_WARMUP
+    )
     wanted = state.noisy if settings.frequent_retrain is None else settings.frequent_retrain
-    return wanted and bool(recent or record.reliability > 3)
+    return wanted and bool(recent or record.reliability > UNRELIABLE)
 
 
 def _record(
     state: State, gp: GaussianProcess, variational: VariationalFit, settings: Settings,
-    action: str, cpu_started: float,
+    action: Action,
 ) -> Iteration:  # fmt: skip
     elbo = variational.elbo
     previous = state.history[-1] if state.history else None
@@ -199,7 +194,6 @@ def _record(
         state.history, n_evaluations, elbo.lower_confidence_bound(rel.IMPROVEMENT_BETA), r,
         noisy=state.noisy, batch=settings.batch,
     )  # fmt: skip
-    mean, variance = gp.pooled(gp.data.x)
     return Iteration(
         index=len(state.history) + 1,
         action=action,
@@ -214,9 +208,7 @@ def _record(
         n_pruned=variational.n_pruned,
         n_samples=gp.n_samples,
         noise_sd=noise_sd,
-        best_lcb=float((mean - 3 * np.sqrt(variance)).max()),
         warmup=state.warmup,
-        cpu_seconds=time.thread_time() - cpu_started,
         solution=Solution(
             state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights
         ),

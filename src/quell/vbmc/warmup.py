@@ -8,21 +8,33 @@ from quell.arrays import FloatArray
 from quell.vbmc.reliability import IMPROVEMENT_BETA
 from quell.vbmc.state import State
 
-#: Evaluations without progress, and progress per evaluation that counts as none.
+# All as in the reference implementation, where nothing else is said.
+
+#: Evaluations without progress, and progress per evaluation (nats) that counts as none.
 STALL_EVALUATIONS = 15
 STALL_PER_EVALUATION = 0.2
+#: The ELBOs of the first iterations do not count: so many for what was reached before the stall,
+#: and one more for the stall itself.
+IGNORED_ITERATIONS = 2
+#: A long stall: evaluations, and more of them per coordinate, in which the best lower bound of the
+#: log joint has risen by less than this (nats).
+LONG_STALL, LONG_STALL_PER_DIMENSION = 20, 5
 NEGLIGIBLE = 0.01
 #: Evaluations between two times that some are dropped.
 TRIMMING_INTERVAL = 10
 FALSE_ALARM_RELIABILITY = 100.0
+#: Nats below the best that are kept at the end of warm-up, per D; at a false alarm, per D + 2.
+KEPT_PER_DIMENSION = 10
+KEPT_AT_FALSE_ALARM = 100
 
 
-def running_lower_bounds(state: State, rows: np.ndarray) -> FloatArray:
+def running_lower_bounds(state: State) -> FloatArray:
     """Largest f̄ - 3 SD under the current surrogate among the points known at each iteration.
 
-    ``rows`` are the evaluations behind the training points of the surrogate, in order.
+    The surrogate has just been fitted to the state's training set.
     """
     assert state.fit is not None
+    rows = state.training.rows
     mean, variance = state.fit.gp.pooled(state.fit.gp.data.x)
     bounds = mean - IMPROVEMENT_BETA * np.sqrt(variance)
     return np.array(
@@ -30,9 +42,7 @@ def running_lower_bounds(state: State, rows: np.ndarray) -> FloatArray:
     )
 
 
-def warmup_is_over(
-    state: State, rows: np.ndarray, batch: int, *, by_elbo_alone: bool = False
-) -> bool:
+def warmup_is_over(state: State, batch: int, *, by_elbo_alone: bool = False) -> bool:
     """Whether the search for the bulk has stalled, by one of the two criteria.
 
     Before the paper the first had to do, without the values at the points (``by_elbo_alone``).
@@ -45,18 +55,18 @@ def warmup_is_over(
 
     elbo_stalled = False
     if t > window + 1:
-        recent = bounds[max(3, t - window) :]
-        earlier = bounds[2 : t - window]
+        recent = bounds[max(IGNORED_ITERATIONS + 1, t - window) :]
+        earlier = bounds[IGNORED_ITERATIONS : t - window]
         if len(recent) and len(earlier):
             elbo_stalled = recent.max() - earlier.max() < smallest_gain
     if by_elbo_alone:
         return bool(elbo_stalled)
-    lcb = running_lower_bounds(state, rows)
+    lcb = running_lower_bounds(state)
     lcb_stalled = t > window and lcb[-window:].max() - lcb[:-window].max() < smallest_gain
 
     first = int(np.argmax(lcb > lcb.max() - NEGLIGIBLE))
     since = history[-1].n_evaluations - history[first].n_evaluations
-    long_stall = since > 20 + 5 * state.dimension
+    long_stall = since > LONG_STALL + LONG_STALL_PER_DIMENSION * state.dimension
 
     last_trim = state.trims[-1] if state.trims else 0
     far_enough = history[-1].n_evaluations - last_trim >= TRIMMING_INTERVAL
@@ -70,13 +80,14 @@ def leave_warmup(state: State, *, at_once: bool = False) -> State:
     """
     dimension, n_trims = state.dimension, len(state.trims)
     over = at_once or state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
-    threshold = (10 * dimension if over else 100 * (dimension + 2)) * (1 + n_trims)
+    depth = KEPT_PER_DIMENSION * dimension if over else KEPT_AT_FALSE_ALARM * (dimension + 2)
+    threshold = depth * (1 + n_trims)
     log_joint = state.evaluations.log_joint
     usable = state.evaluations.ok & ~state.trimmed
     low = usable & (log_joint[usable].max() - log_joint >= threshold)
     best = np.flatnonzero(usable)[np.argsort(-log_joint[usable], kind="stable")]
     low[best[: dimension + 1]] = False
-    state = replace(state, trimmed=state.trimmed | low, full_refit=True)
+    state = state.with_data(trimmed=state.trimmed | low, full_refit=True)
     if over:
         return replace(state, warmup=False, last_warmup=len(state.history),
                        last_whitening=len(state.history))  # fmt: skip

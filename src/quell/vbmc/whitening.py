@@ -18,14 +18,20 @@ from quell.vbmc.state import State
 
 Schedule = Literal["adaptive", "paper"]
 
+#: Iterations between whitenings, times those made so far, and the reliability index below which one
+#: is made (paper, supplement B.2).
 INTERVAL = 5
-SMALLEST_COMPONENTS = 5
 LARGEST_RELIABILITY = 3.0
+#: Components that the mixture must have by the paper's schedule (reference implementation).
+SMALLEST_COMPONENTS = 5
 #: Ratios of the longest to the shortest axis: from the first on a whitening is worth its cost
 #: when it is due, from the second on it does not wait longer than one interval, and from the
 #: third on it does not wait for a reliable solution, and nothing fitted in the old space is a
-#: good start in the new.
+#: good start in the new (docs/experiments/ridges.md).
 LONG, LONGER, LONGEST = 1.1, 1.6, 2.0
+#: Points by which the image of the search box is found; it is made wider on every side by its width
+#: over the second number (reference implementation).
+BOX_POINTS, BOX_MARGINS = 1000, 1000
 
 
 def may_whiten(state: State) -> bool:
@@ -78,8 +84,7 @@ def whiten(rng: np.random.Generator, state: State, covariance: FloatArray) -> St
     log_volume = float(np.log(space.scales).sum() - np.log(state.space.scales).sum())
     memory = state.fit.memory
     vectors = _map_hyperparameters(memory.vectors, state.fit.gp.layout, a, log_volume)
-    return replace(
-        state,
+    return state.with_data(
         space=space,
         fit=None,
         memory=replace(memory, vectors=vectors, root=None),
@@ -116,9 +121,9 @@ def _map_hyperparameters(
 
 
 def _map_box(rng: np.random.Generator, box: SearchBox, a: FloatArray) -> SearchBox:
-    """A box around the image of the old one: the range of a thousand mapped points."""
-    corners = box.lower + (box.upper - box.lower) * rng.random((1000, len(a)))
-    mapped = corners @ a
+    """A box around the image of the old one: the range of many mapped points."""
+    inside = box.lower + (box.upper - box.lower) * rng.random((BOX_POINTS, len(a)))
+    mapped = inside @ a
     low, high = mapped.min(axis=0), mapped.max(axis=0)
-    margin = (high - low) / 1000
+    margin = (high - low) / BOX_MARGINS
     return SearchBox(low - margin, high + margin)
