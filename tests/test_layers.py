@@ -13,8 +13,9 @@ from helpers.import_graph import cycles, module_imports, room_imports, room_of
 import quell
 
 LAYERS = (
-    ("arrays", "errors", "streams", "text", "threads", "version"),
+    ("arrays", "errors", "text", "threads", "version"),
     ("checks",),
+    ("streams",),
     ("space",),
     ("problem",),
     ("evaluations", "likelihoods"),

@@ -1,10 +1,14 @@
 """Input checks shared by every room: a bad value fails at once, by name.
 
-Each function returns the checked float array (a copy the caller owns) or raises a
-``ValueError`` that names the argument, the offending coordinate and its value.
+Each function returns the checked value, or raises an exception that names the argument, what it
+must be and what it is. Single values first: `integer`, `number`, `seconds`, `flag`, `choice` and
+`generator`. Then arrays, which are returned as float arrays that the caller owns; their errors
+name the offending coordinate.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from math import inf, isfinite, nan
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +17,172 @@ from quell.arrays import BoolArray, FloatArray
 
 #: A larger noise SD than this says nothing, and its square would soon overflow.
 LARGEST_NOISE_SD = 1e100
+#: Names less similar than this (`difflib`, 0 to 1) are not suggested for each other.
+SIMILAR = 0.5
+
+Name = TypeVar("Name", bound=str)
+
+
+def integer(argument: str, value: Any, *, least: int) -> int:
+    """``value`` as an integer of at least ``least``; True and 2.0 are none.
+
+    >>> integer("repeats", 0, least=1)
+    Traceback (most recent call last):
+        ...
+    ValueError: repeats must be a positive integer, got 0
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or value < least:
+        words = {0: "a non-negative integer", 1: "a positive integer"}
+        wanted = words.get(least, f"an integer of at least {least}")
+        raise ValueError(f"{argument} must be {wanted}, got {value!r}")
+    return int(value)
+
+
+def number(
+    argument: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    below: float | None = None,
+    at_most: float | None = None,
+) -> float:
+    """``value`` as a float: a real number, or an array with one entry.
+
+    Without limits nan and infinity pass; with any limit only finite numbers do. ``TypeError`` for
+    what is no number at all.
+
+    >>> number("the value", np.array([[1.5]]))
+    1.5
+    >>> number("sd", -1.0, above=0)
+    Traceback (most recent call last):
+        ...
+    ValueError: sd must be positive and finite, got -1.0
+    """
+    found = _real(argument, value)
+    limits = (above, least, below, at_most)
+    if all(limit is None for limit in limits):
+        return found
+    low = (above is None or found > above) and (least is None or found >= least)
+    high = (below is None or found < below) and (at_most is None or found <= at_most)
+    if not (isfinite(found) and low and high):
+        raise ValueError(f"{argument} must be {_range_text(*limits)}, got {found!r}")
+    return found
+
+
+def seconds(argument: str, value: Any, *, or_infinite: bool = False) -> float:
+    """``value`` as a positive number of seconds.
+
+    >>> seconds("timeout", "1")
+    Traceback (most recent call last):
+        ...
+    ValueError: timeout must be a positive number of seconds, got '1'
+    """
+    try:
+        found = _real(argument, value)
+    except (TypeError, ValueError):
+        found = nan
+    if not (0.0 < found < inf or (or_infinite and found == inf)):
+        raise ValueError(f"{argument} must be a positive number of seconds, got {value!r}")
+    return found
+
+
+def flag(argument: str, value: Any) -> bool:
+    """``value`` if it is True or False; else ``TypeError``.
+
+    >>> flag("vectorised", 1)
+    Traceback (most recent call last):
+        ...
+    TypeError: vectorised must be True or False, got 1
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{argument} must be True or False, got {value!r}")
+    return bool(value)
+
+
+def choice(argument: str, value: Any, options: Sequence[Name]) -> Name:
+    """``value`` if it is one of the options; else ``ValueError`` that suggests the nearest.
+
+    >>> choice("noise", "exakt", ["reported", "exact"])
+    Traceback (most recent call last):
+        ...
+    ValueError: noise must be one of 'reported', 'exact', got 'exakt'; did you mean 'exact'?
+    """
+    for option in options:
+        if isinstance(value, str) and value == option:
+            return option
+    wanted, hint = ", ".join(map(repr, options)), did_you_mean(value, options)
+    raise ValueError(f"{argument} must be one of {wanted}, got {value!r}{hint}")
+
+
+def did_you_mean(value: Any, options: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest that is known, "" if none is near.
+
+    >>> did_you_mean("Bananna", ["banana", "ricker"]), did_you_mean("zzz", ["banana"])
+    ("; did you mean 'banana'?", '')
+    """
+    from difflib import get_close_matches  # only where there is an error to report
+
+    near = get_close_matches(str(value).lower(), options, n=1, cutoff=SIMILAR)
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def generator(value: Any) -> np.random.Generator:
+    """The argument ``rng`` if it is a random generator; else ``TypeError``."""
+    if not isinstance(value, np.random.Generator):
+        raise TypeError(
+            "rng must be a numpy.random.Generator (numpy.random.default_rng(seed)), got an object "
+            f"of type {type(value).__name__}"
+        )
+    return value
+
+
+def _real(argument: str, given: Any) -> float:
+    """A real number, or an array with one entry, as a float; nan and infinity pass."""
+    if isinstance(given, str | bytes | bytearray) or given is None:
+        raise TypeError(f"{argument} must be a real number, got {given!r:.100}")
+    if np.ma.is_masked(given):
+        raise ValueError(f"{argument} must be a real number, got a masked entry")
+    array = np.asarray(given)
+    if array.size != 1:
+        raise ValueError(f"{argument} must be a single number, got an array of shape {array.shape}")
+    entry = array.reshape(-1)[0]
+    if array.dtype.kind == "c" or isinstance(entry, complex):
+        raise ValueError(f"{argument} must be real, got the complex number {complex(entry)}")
+    if array.dtype.kind == "b" or isinstance(entry, bool):
+        raise TypeError(f"{argument} must be a real number, got the truth value {bool(entry)}")
+    if array.dtype.kind not in "iufO" or isinstance(entry, str | bytes):
+        raise TypeError(f"{argument} must be a real number, got {given!r:.100}")
+    try:
+        return float(entry)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise TypeError(
+            f"{argument} must be a real number, got an object of type {type(given).__name__} "
+            f"({error})"
+        ) from None
+
+
+def _range_text(
+    above: float | None, least: float | None, below: float | None, at_most: float | None
+) -> str:
+    """What a number within these limits is called.
+
+    >>> _range_text(None, 0, None, 1), _range_text(0, None, None, 1)
+    ('from 0 to 1', 'positive and at most 1')
+    """
+    if least is not None and at_most is not None:
+        return f"from {least:g} to {at_most:g}"
+    words = []
+    if above is not None:
+        words.append("positive" if above == 0 else f"above {above:g}")
+    if least is not None:
+        words.append("0 or positive" if least == 0 else f"at least {least:g}")
+    if below is not None:
+        words.append("negative" if below == 0 else f"below {below:g}")
+    if at_most is not None:
+        words.append(f"at most {at_most:g}")
+    return " and ".join(words if len(words) > 1 else [*words, "finite"])
 
 
 def coordinate_names(names: Sequence[str] | None, dimension: int) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from os import PathLike
 
-import numpy as np
 from numpy.typing import ArrayLike
 
+from quell.checks import integer
 from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
 from quell.problem import Problem
@@ -121,8 +121,7 @@ def infer(
     check_budget(budget, problem)
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
-    if isinstance(retries, bool) or not isinstance(retries, int | np.integer) or retries < 0:
-        raise ValueError(f"retries must be an integer of at least 0, got {retries!r}")
+    retries = integer("retries", retries, least=0)
     with Progress(enabled=progress) as display:
         session = Session.begin(
             problem, seed=seed, settings=settings, journal=journal, start=start,
@@ -131,7 +130,7 @@ def infer(
         try:
             refuse_if_too_small(budget, session.engine)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
-            loop = Loop(session, pool, budget, int(retries))
+            loop = Loop(session, pool, budget, retries)
             return _finish(loop, display, callback)
         finally:
             session.close()

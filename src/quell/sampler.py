@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.checks import as_floats
+from quell.checks import as_floats, integer, seconds
 from quell.evaluations import Answered, Asked, Evaluations, Origin
 from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import sd_under
@@ -83,9 +83,8 @@ class Sampler:
         pending_timeout: float | None = None,
         on_replay: OnReplay | None = None,
     ) -> None:
-        number = isinstance(pending_timeout, int | float | np.number)
-        if pending_timeout is not None and not (number and pending_timeout > 0):
-            raise ValueError(f"pending_timeout must be positive, got {pending_timeout!r}")
+        if pending_timeout is not None:
+            pending_timeout = seconds("pending_timeout", pending_timeout, or_infinite=True)
         self._session = Session.begin(
             problem, seed=seed, settings=settings, journal=journal, start=start,
             evaluations=evaluations, on_replay=on_replay,
@@ -176,8 +175,7 @@ class Sampler:
         ndarray of shape (n, D)
             The points, in the problem's parameters. ``asked`` has their indices.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n must be a positive integer, got {n!r}")
+        n = integer("n", n, least=1)
         with self._lock:
             self._forget_old()
             return np.stack([self._session.ask().theta for _ in range(n)])

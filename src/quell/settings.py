@@ -1,12 +1,10 @@
 """What a user may change about the algorithm."""
 
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Literal
 
-import numpy as np
-
 from quell.acquisition import Acquisition, by_name
+from quell.checks import choice, did_you_mean, flag, integer, number
 
 #: More hyperparameter samples than a run ever has.
 NO_CAP = 1000
@@ -95,41 +93,27 @@ class Settings:
                 f"acquisition must be a name or an object with a prepare method, "
                 f"got {self.acquisition!r}"
             )
-        if self.hyperparameters not in ("sample", "map"):
-            raise ValueError(
-                f'hyperparameters must be "sample" or "map", got {self.hyperparameters!r}'
-            )
-        if self.whitening_schedule not in ("adaptive", "paper"):
-            raise ValueError(
-                f'whitening_schedule must be "adaptive" or "paper", got {self.whitening_schedule!r}'
-            )
-        if self.evidence not in ("importance", "elbo"):
-            raise ValueError(f'evidence must be "importance" or "elbo", got {self.evidence!r}')
-        for name, smallest in (
-            ("batch", 1), ("final_components", 0), ("min_samples", 1), ("max_samples", 1),
-        ):  # fmt: skip
-            value = getattr(self, name)
-            whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-            if not (whole and value >= smallest):
-                raise ValueError(f"{name} must be an integer of at least {smallest}, got {value!r}")
-        for name in (
-            "whitening", "frequent_retrain", "stop_early", "output_scale_prior", "rules_of_2018",
-        ):  # fmt: skip
-            value = getattr(self, name)
-            undecided = name == "frequent_retrain" and value is None
-            if not (isinstance(value, bool | np.bool_) or undecided):
-                raise ValueError(f"{name} must be True or False, got {value!r}")
+        choice("hyperparameters", self.hyperparameters, ("sample", "map"))
+        choice("whitening_schedule", self.whitening_schedule, ("adaptive", "paper"))
+        choice("evidence", self.evidence, ("importance", "elbo"))
+        integer("batch", self.batch, least=1)
+        integer("final_components", self.final_components, least=0)
+        integer("min_samples", self.min_samples, least=1)
+        integer("max_samples", self.max_samples, least=1)
         if self.max_samples < self.min_samples:
             raise ValueError(
                 f"max_samples must be at least min_samples ({self.min_samples}), got "
                 f"{self.max_samples}"
             )
-        number = isinstance(self.retrain_share, int | float | np.number)
-        if not (number and 0 <= self.retrain_share <= 1):
-            raise ValueError(f"retrain_share must be in [0, 1], got {self.retrain_share!r}")
-        number = isinstance(self.max_failed, int | float | np.number)
-        if not (number and 0 < self.max_failed <= 1):
-            raise ValueError(f"max_failed must be in (0, 1], got {self.max_failed!r}")
+        try:
+            for name in ("whitening", "stop_early", "output_scale_prior", "rules_of_2018"):
+                flag(name, getattr(self, name))
+            if self.frequent_retrain is not None:
+                flag("frequent_retrain", self.frequent_retrain)
+            number("retrain_share", self.retrain_share, least=0, at_most=1)
+            number("max_failed", self.max_failed, above=0, at_most=1)
+        except TypeError as error:
+            raise ValueError(str(error)) from None  # as for every other bad setting
 
     @classmethod
     def variant(cls, name: str, **changes: Any) -> "Settings":
@@ -142,8 +126,7 @@ class Settings:
         others.
         """
         if name not in _PAPER:
-            close = get_close_matches(str(name), _PAPER, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = did_you_mean(name, _PAPER)
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",

@@ -26,6 +26,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from quell.checks import integer
+
 #: Begins the keys of the algorithm; the largest number of one word.
 RESERVED = 2**32 - 1
 
@@ -60,13 +62,12 @@ def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:
     >>> bool(rng_for(1, 7).random() == rng_for(1, 7).random())
     True
     """
-    if isinstance(index, bool) or not isinstance(index, int | np.integer) or index < 0:
-        raise ValueError(f"index must be a non-negative integer, got {index!r}")
+    index = integer("index", index, least=0)
     if index >= RESERVED:
         raise ValueError(f"index must be below {RESERVED}, got {index!r}")
     if seed is None:
         raise ValueError("seed must be given, for without one no stream can be repeated")
-    return _generator(seed, int(index))
+    return _generator(seed, index)
 
 
 def rng_for_attempt(seed: int, index: int, attempt: int) -> np.random.Generator:

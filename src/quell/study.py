@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from quell.checks import choice
 from quell.infer import infer
 from quell.problem import Problem
 from quell.results import Result
@@ -103,8 +104,7 @@ def study(
     settings = Settings() if settings is None else settings
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
-    if unit not in ("run", "evaluation"):
-        raise ValueError(f'unit must be "run" or "evaluation", got {unit!r}')
+    choice("unit", unit, ("run", "evaluation"))
     check_workers(workers)
     if executor is None and workers is not None:
         raise ValueError("workers needs an executor= to work in")

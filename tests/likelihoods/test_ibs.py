@@ -237,9 +237,9 @@ def test_in_a_problem(experiment):
     [
         ({}, "either repeats .* or target_sd .*, got neither"),
         ({"repeats": 5, "target_sd": 1.0}, "got both"),
-        ({"repeats": 0}, "repeats must be an integer of at least 1, got 0"),
-        ({"repeats": 2.0}, "repeats must be an integer"),
-        ({"repeats": True}, "repeats must be an integer"),
+        ({"repeats": 0}, "repeats must be a positive integer, got 0"),
+        ({"repeats": 2.0}, "repeats must be a positive integer"),
+        ({"repeats": True}, "repeats must be a positive integer"),
         ({"target_sd": 0.0}, "target_sd must be positive"),
         ({"target_sd": np.inf}, "target_sd must be positive and finite"),
         ({"repeats": 5, "weights": [1.0, -1.0, 1.0]}, r"weights\[1\] must be .*not negative"),

@@ -118,7 +118,7 @@ def test_many_equal_trials_do_not_need_memory_for_each(monkeypatch):
         ([-1.0, np.nan], {}, r"log_p\[1\]"),
         ([[-1.0]], {}, r"shape \(n,\)"),
         (["a"], {}, "real numbers"),
-        ([-1.0], {"repeats": 0}, "repeats must be an integer of at least 1"),
+        ([-1.0], {"repeats": 0}, "repeats must be a positive integer"),
         ([-1.0], {"repeats": 2.5}, "repeats"),
         ([-1.0], {"counts": [1, 2]}, r"counts must have shape \(1,\)"),
         ([-1.0], {"counts": [-1]}, "whole numbers"),

@@ -136,7 +136,7 @@ def test_in_a_problem():
     [
         ({"n_simulations": 2}, ValueError, "n_simulations must be at least 3 for 1 summaries"),
         ({"n_simulations": 5, "sd": "bootstrap"}, ValueError, "at least 8 for 1 .*'bootstrap'"),
-        ({"n_simulations": 10.0}, ValueError, "n_simulations must be an integer"),
+        ({"n_simulations": 10.0}, ValueError, "n_simulations must be a positive integer"),
         ({"estimator": "biased"}, ValueError, "estimator must be one of 'plain', 'unbiased'"),
         ({"sd": "analytic"}, ValueError, "sd must be one of 'jackknife', 'bootstrap'"),
         ({"shrinkage": 2}, ValueError, "shrinkage must be"),

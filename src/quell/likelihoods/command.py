@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.checks import coordinate_names
+from quell.checks import coordinate_names, seconds
 
 #: Characters of the program's standard error that are kept.
 LONGEST_TAIL = 1000
@@ -132,8 +132,7 @@ def command(
     parts = tuple(fspath(part) for part in argv)
     if not parts or not all(isinstance(part, str) for part in parts):
         raise ValueError(f"argv must be a non-empty list of strings, got {argv!r}")
-    if timeout is not None and not 0 < timeout < np.inf:
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
+    timeout = None if timeout is None else seconds("timeout", timeout)
     folder = None if cwd is None else fspath(cwd)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"cwd must be a folder, got {folder!r}")

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.likelihoods.checks import function, generator, point, positive_number
-from quell.problem.outcome import number
+from quell.checks import generator, number
+from quell.likelihoods.checks import function, point
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,5 +50,5 @@ def emulated(
     """
     function("log_likelihood", log_likelihood, "theta")
     return EmulatedLikelihood(
-        log_likelihood, positive_number("sd", sd), positive_number("jitter", jitter, or_zero=True)
+        log_likelihood, number("sd", sd, above=0), number("jitter", jitter, least=0)
     )

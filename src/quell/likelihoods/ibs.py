@@ -14,13 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
-from quell.likelihoods.checks import (
-    function,
-    generator,
-    point,
-    positive_integer,
-    positive_number,
-)
+from quell.checks import generator, integer, number
+from quell.likelihoods.checks import function, point
 from quell.likelihoods.ibs_law import IntArray, ibs_from_log_probabilities, sd_or_one_miss
 from quell.likelihoods.ibs_streams import Streams
 from quell.likelihoods.responses import design, discrete, matches, trial_weights
@@ -234,9 +229,9 @@ def ibs(
         responses=observed,
         trials=design(trials, len(observed)),
         weights=trial_weights(weights, len(observed)),
-        repeats=None if repeats is None else positive_integer("repeats", repeats),
-        target_sd=None if target_sd is None else positive_number("target_sd", target_sd),
-        max_draws=positive_integer("max_draws", max_draws),
-        max_repeats=positive_integer("max_repeats", max_repeats),
-        batch_size=positive_integer("batch_size", batch_size),
+        repeats=None if repeats is None else integer("repeats", repeats, least=1),
+        target_sd=None if target_sd is None else number("target_sd", target_sd, above=0),
+        max_draws=integer("max_draws", max_draws, least=1),
+        max_repeats=integer("max_repeats", max_repeats, least=1),
+        batch_size=integer("batch_size", batch_size, least=1),
     )

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import FloatArray
-from quell.checks import as_floats
-from quell.likelihoods.checks import generator, positive_integer
+from quell.checks import as_floats, generator, integer
 
 IntArray = NDArray[np.int64]
 
@@ -99,7 +98,7 @@ def ibs_from_log_probabilities(
     True
     """
     log_p = _log_probabilities(log_p)
-    repeats = positive_integer("repeats", repeats)
+    repeats = integer("repeats", repeats, least=1)
     rng = generator(rng)
     trials = _counts(counts, len(log_p))
     log_p, trials = log_p[trials > 0], trials[trials > 0]

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.likelihoods.checks import generator, positive_integer
+from quell.checks import generator, integer
 from quell.likelihoods.summaries import (
     JITTER,
     ROUNDING,
@@ -64,7 +64,7 @@ def bootstrap_sd(
     True
     """
     resampler = _Resampler.of(summaries, observed, estimator, shrinkage, jitter)
-    rng, n_bootstrap = generator(rng), positive_integer("n_bootstrap", n_bootstrap, least=2)
+    rng, n_bootstrap = generator(rng), integer("n_bootstrap", n_bootstrap, least=2)
     z, n = resampler.z, len(resampler.z)
     products, values = _products(z), []
     for start in range(0, n_bootstrap, resampler.chunk):

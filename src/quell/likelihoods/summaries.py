@@ -26,9 +26,7 @@ from scipy.linalg import solve_triangular
 from scipy.special import gammaln, psi
 
 from quell.arrays import FloatArray
-from quell.checks import as_floats, matrix, raise_at
-from quell.likelihoods.checks import one_of
-from quell.problem.outcome import number
+from quell.checks import as_floats, choice, matrix, number, raise_at
 
 Estimator = Literal["plain", "unbiased", "unbiased_log"]
 Shrinkage = float | Literal["auto"] | None
@@ -157,7 +155,7 @@ def checked_form(estimator: Any, shrinkage: Any) -> tuple[Estimator, Shrinkage]:
     >>> checked_form("plain", "auto")
     ('plain', 'auto')
     """
-    estimator = one_of("estimator", estimator, ESTIMATORS)
+    estimator = choice("estimator", estimator, ESTIMATORS)
     if shrinkage is None:
         return estimator, None
     if estimator != "plain":

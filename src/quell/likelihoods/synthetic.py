@@ -14,15 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.checks import as_floats
-from quell.likelihoods.checks import (
-    function,
-    generator,
-    one_of,
-    point,
-    positive_integer,
-    positive_number,
-)
+from quell.checks import as_floats, choice, flag, generator, integer, number
+from quell.likelihoods.checks import function, point
 from quell.likelihoods.resampling import (
     SD_METHODS,
     SdMethod,
@@ -38,7 +31,6 @@ from quell.likelihoods.summaries import (
     observed_summaries,
     synthetic_log_likelihood,
 )
-from quell.problem.outcome import number
 
 #: A data set, or with ``vectorised`` n of them, to summaries (d,) or (n, d).
 Summary = Callable[[Any], ArrayLike]
@@ -194,15 +186,14 @@ def synthetic_likelihood(
     >>> bool(abs(value - exact) < 3 * sd)
     True
     """
-    if not isinstance(vectorised, bool | np.bool_):
-        raise TypeError(f"vectorised must be True or False, got {vectorised!r}")
+    vectorised = flag("vectorised", vectorised)
     function("simulate", simulate, "theta", *(["n"] if vectorised else []), "rng")
     if summary is not None:
         function("summary", summary, "data")
     estimator, shrinkage = checked_form(estimator, shrinkage)
-    sd = one_of("sd", sd, SD_METHODS)
-    target = _observed(observed, summary, bool(vectorised))
-    n_simulations = positive_integer("n_simulations", n_simulations)
+    sd = choice("sd", sd, SD_METHODS)
+    target = _observed(observed, summary, vectorised)
+    n_simulations = integer("n_simulations", n_simulations, least=1)
     least = least_simulations(len(target), estimator, shrinkage, sd)
     if n_simulations < least:
         raise ValueError(
@@ -210,9 +201,6 @@ def synthetic_likelihood(
             f"estimator={estimator!r} and sd={sd!r}, got {n_simulations} (simulate more, or use "
             'the plain estimator with shrinkage="auto")'
         )
-    floor = number("floor", floor)
-    if not (np.isfinite(floor) and floor < 0):
-        raise ValueError(f"floor must be negative and finite, got {floor!r}")
     return SyntheticLikelihood(
         simulate=simulate,
         summary=summary,
@@ -221,10 +209,10 @@ def synthetic_likelihood(
         estimator=estimator,
         shrinkage=shrinkage,
         sd=sd,
-        n_bootstrap=positive_integer("n_bootstrap", n_bootstrap, least=2),
-        floor=floor,
-        jitter=positive_number("jitter", jitter, or_zero=True),
-        vectorised=bool(vectorised),
+        n_bootstrap=integer("n_bootstrap", n_bootstrap, least=2),
+        floor=number("floor", floor, below=0),
+        jitter=number("jitter", jitter, least=0),
+        vectorised=vectorised,
     )
 
 

@@ -171,8 +171,7 @@ class Mixture:
 
         Each Gaussian offset is multiplied by sqrt((df/2) / Gamma(df/2, 1)), one factor per draw.
         """
-        if not (math.isfinite(df) and df > 0):
-            raise ValueError(f"df must be positive and finite, got {df!r}")
+        df = checks.number("df", df, above=0)
         component = self._draw_components(n, rng, stratified)
         offsets = rng.standard_normal((len(component), self.dimension))
         offsets *= np.sqrt(0.5 * df / rng.standard_gamma(0.5 * df, len(component)))[:, None]

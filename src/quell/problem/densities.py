@@ -14,7 +14,7 @@ import numpy as np
 from scipy import stats
 
 from quell.arrays import FloatArray
-from quell.problem.outcome import number
+from quell.checks import number
 
 
 class Density(Protocol):

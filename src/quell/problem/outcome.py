@@ -18,9 +18,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, isnan, nan
 from typing import Any, Literal
 
-import numpy as np
-
-from quell.checks import LARGEST_NOISE_SD
+from quell.checks import LARGEST_NOISE_SD, choice, number
 
 Noise = Literal["auto", "reported", "unknown", "exact"]
 NOISE_MODES: tuple[Noise, ...] = ("auto", "reported", "unknown", "exact")
@@ -84,34 +82,6 @@ class Outcome:
         return self.kind == "zero density"
 
 
-def number(what: str, given: Any) -> float:
-    """``given`` as a float: a real number, or an array with one entry. nan and inf pass.
-
-    >>> number("the value", np.array([[1.5]]))
-    1.5
-    """
-    if isinstance(given, str | bytes | bytearray) or given is None:
-        raise TypeError(f"{what} must be a real number, got {given!r:.100}")
-    if np.ma.is_masked(given):
-        raise ValueError(f"{what} must be a real number, got a masked entry")
-    array = np.asarray(given)
-    if array.size != 1:
-        raise ValueError(f"{what} must be a single number, got an array of shape {array.shape}")
-    entry = array.reshape(-1)[0]
-    if array.dtype.kind == "c" or isinstance(entry, complex):
-        raise ValueError(f"{what} must be real, got the complex number {complex(entry)}")
-    if array.dtype.kind == "b" or isinstance(entry, bool):
-        raise TypeError(f"{what} must be a real number, got the truth value {bool(entry)}")
-    if array.dtype.kind not in "iufO" or isinstance(entry, str | bytes):
-        raise TypeError(f"{what} must be a real number, got {given!r:.100}")
-    try:
-        return float(entry)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(
-            f"{what} must be a real number, got an object of type {type(given).__name__} ({error})"
-        ) from None
-
-
 def settle(value: Any, sd: Any, is_pair: bool, noise: Noise) -> Outcome:
     """The outcome for what a target returned at one point; ``sd`` counts only if ``is_pair``.
 
@@ -172,10 +142,7 @@ def _with_sd(value: float, sd: Any, noise: Noise) -> Outcome:
 
 def check_noise(noise: Any) -> Noise:
     """``noise`` if it is a noise mode; else ``ValueError``."""
-    for mode in NOISE_MODES:
-        if isinstance(noise, str) and noise == mode:
-            return mode
-    raise ValueError(f"noise must be one of {', '.join(map(repr, NOISE_MODES))}, got {noise!r}")
+    return choice("noise", noise, NOISE_MODES)
 
 
 def check_noise_guess(guess: Any, noise: Noise) -> float | None:

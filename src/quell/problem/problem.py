@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
-from quell.checks import as_floats
+from quell.checks import as_floats, flag
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.outcome import Noise, Outcome, check_noise, check_noise_guess
 from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
@@ -112,8 +112,7 @@ class Problem:
         noise_guess: float | None = None,
     ) -> None:
         takes_rng = accepts_rng(log_likelihood)
-        if not isinstance(vectorised, bool | np.bool_):
-            raise TypeError(f"vectorised must be True or False, got {vectorised!r}")
+        vectorised = flag("vectorised", vectorised)
         noise = check_noise(noise)
         box = (lower, upper, plausible_lower, plausible_upper)
         space, mask = space_with_integers(box, integer, names, bounded, periodic)
@@ -122,7 +121,7 @@ class Problem:
             space=space,
             noise=noise,
             noise_guess=check_noise_guess(noise_guess, noise),
-            vectorised=bool(vectorised),
+            vectorised=vectorised,
             takes_rng=takes_rng,
             integer=mask,
         )

@@ -9,6 +9,7 @@ from scipy.optimize import brentq, minimize
 from scipy.special import ndtr
 
 from quell.arrays import FloatArray
+from quell.checks import generator
 from quell.mixture import Mixture, normal_base_sample
 from quell.problem.integers import round_to_integers
 from quell.space import InferenceSpace
@@ -58,9 +59,8 @@ class Posterior:
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` draws (n, dimension), always inside the bounds."""
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng must be a numpy.random.Generator, got {type(rng).__name__}")
-        return self._rounded(self.space.to_original(self.mixture.sample(n, rng, stratified=True)))
+        draws = self.mixture.sample(n, generator(rng), stratified=True)
+        return self._rounded(self.space.to_original(draws))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density at points (..., dimension), over the free parameters; -inf out of bounds."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.checks import as_floats
+from quell.checks import as_floats, integer
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
@@ -23,9 +23,7 @@ def check_seed(seed: Any) -> int:
     """
     if seed is None:
         seed = int(np.random.SeedSequence().generate_state(1)[0])
-    if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a non-negative integer, got {seed!r}")
-    return int(seed)
+    return integer("seed", seed, least=0)
 
 
 def head_start(

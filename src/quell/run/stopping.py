@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from quell.checks import integer
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.run.engine import Engine
@@ -28,8 +29,7 @@ def check_budget(budget: Any, problem: Problem) -> None:
     """``ValueError`` for what is no budget; None is the default one."""
     if budget is None:
         return
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"budget must be a positive integer, got {budget!r}")
+    integer("budget", budget, least=1)
     if budget == 1 and problem.noise == "auto":
         raise ValueError(
             'budget must be at least 2 with noise="auto", which may evaluate the first '

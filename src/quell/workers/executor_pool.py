@@ -3,8 +3,7 @@
 from concurrent.futures import Executor
 from typing import Any
 
-import numpy as np
-
+from quell.checks import integer, seconds
 from quell.evaluations.events import Answered, Asked
 from quell.problem import Outcome, Problem
 from quell.workers.dispatch import Dispatch, Reply
@@ -18,10 +17,7 @@ def make_pool(
     executor: Executor | None, seed: int, problem: Problem, workers: Any, timeout: Any
 ) -> Pool:
     """The pool for these arguments of :func:`quell.infer`, which are checked."""
-    number = isinstance(timeout, int | float | np.number) and not isinstance(timeout, bool)
-    if timeout is not None and not (number and 0 < timeout < np.inf):
-        raise ValueError(f"timeout must be a positive number of seconds, got {timeout!r}")
-    timeout = None if timeout is None else float(timeout)
+    timeout = None if timeout is None else seconds("timeout", timeout)
     if executor is None:
         if workers is not None and not problem.vectorised:
             raise ValueError("workers needs an executor= to work in, or a vectorised target")
@@ -35,9 +31,8 @@ def make_pool(
 
 def check_workers(workers: Any) -> None:
     """``ValueError`` for what is no number of workers; None is the executor's own."""
-    whole = isinstance(workers, int | np.integer) and not isinstance(workers, bool)
-    if workers is not None and not (whole and workers > 0):
-        raise ValueError(f"workers must be a positive integer, got {workers!r}")
+    if workers is not None:
+        integer("workers", workers, least=1)
 
 
 class ExecutorPool:

@@ -1,6 +1,5 @@
 """The benchmark's problems, by name."""
 
-from difflib import get_close_matches
 from functools import lru_cache
 
 from quell.bench.data import folder
@@ -9,6 +8,7 @@ from quell.bench.problems.real import NOTES, REAL
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.synthetic import SYNTHETIC
 from quell.bench.truth import Truth
+from quell.checks import did_you_mean
 
 PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC}
 
@@ -19,9 +19,8 @@ def choose(kind: str, name: str, known: list[str]) -> str:
     """``name`` if it is known; else :class:`BenchError` that suggests the nearest."""
     if name in known:
         return name
-    close = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(known)}"
-    raise BenchError(f"unknown {kind} {name!r}; {hint}")
+    hint = did_you_mean(name, known) or f"; choose from {', '.join(known)}"
+    raise BenchError(f"unknown {kind} {name!r}{hint}")
 
 
 def load(name: str, dim: int | None = None) -> Benchmark:
