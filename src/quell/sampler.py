@@ -13,8 +13,8 @@ from quell.arrays import FloatArray
 from quell.checks import as_floats, integer, seconds
 from quell.evaluations import Answered, Asked, Evaluations, Origin
 from quell.evaluations.events import NOT_ASKED
-from quell.evaluations.head_start import sd_under
 from quell.problem import Problem
+from quell.problem.noise import check_told_sds
 from quell.problem.outcome import FailureKind, Outcome
 from quell.results import Result
 from quell.run.matching import Matcher
@@ -298,12 +298,8 @@ class Sampler:
         table = Evaluations.from_arrays(
             points, values, sds, errors=errors, problem=problem, origin=Origin.USER
         )
-        if problem.noise == "reported" and sds is None and table.ok.any():
-            raise ValueError(
-                'sds must be given because noise="reported" (nan where it is not known)'
-            )
-        if problem.noise == "auto" and np.any(table.sd > 0):
-            sd_under("reported", table.sd)
+        given = sds is not None or not table.ok.any()  # failed evaluations need none
+        check_told_sds(table.sd, problem.noise, given=given)
         return table
 
 

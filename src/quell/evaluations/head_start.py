@@ -6,7 +6,7 @@ import numpy as np
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import raise_at
-from quell.problem.outcome import ZERO_DENSITY, Noise
+from quell.problem.outcome import ZERO_DENSITY
 
 
 def error_texts(errors: Sequence[str] | None, value: FloatArray) -> tuple[str, ...]:
@@ -23,20 +23,6 @@ def error_texts(errors: Sequence[str] | None, value: FloatArray) -> tuple[str, .
         ZERO_DENSITY if not text and v == -np.inf else text
         for text, v in zip(texts, value, strict=True)
     )
-
-
-def sd_under(noise: Noise, sd: FloatArray) -> FloatArray:
-    """SDs (N,) as the noise mode has them: none if unknown, zero if exact, not zero if reported."""
-    if noise == "unknown":
-        return np.full_like(sd, np.nan)
-    if noise == "exact":
-        demand = 'must be 0 or missing because noise="exact" (choose noise="reported")'
-        refuse_rows("sds", sd, sd > 0, demand)
-        return np.zeros_like(sd)
-    if noise == "reported":
-        demand = 'must be positive, or nan if unknown, because noise="reported"'
-        refuse_rows("sds", sd, sd == 0, demand)
-    return sd.copy()
 
 
 def refuse_rows(argument: str, column: FloatArray, bad: BoolArray, demand: str) -> None:

@@ -16,10 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, coordinate_names, matrix, raise_at
 from quell.evaluations.events import NOT_ASKED
-from quell.evaluations.head_start import error_texts, refuse_rows, sd_under
+from quell.evaluations.head_start import error_texts, refuse_rows
 from quell.evaluations.merging import Merged, merge
 from quell.evaluations.origin import Origin
 from quell.problem import Problem
+from quell.problem.noise import sds_under
 from quell.problem.outcome import Outcome
 
 NO_PRIOR_DENSITY = "zero density: the prior is zero at this point"
@@ -236,7 +237,7 @@ class Evaluations:
             self,
             names=problem.names,
             theta=theta,
-            sd=sd_under(problem.noise, self.sd),
+            sd=sds_under(self.sd, problem.noise),
             log_prior=log_prior,
             error=error,
         )

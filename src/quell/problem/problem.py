@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
 from quell.problem.integers import round_to_integers, space_with_integers
-from quell.problem.outcome import Noise, Outcome, check_noise, check_noise_guess
+from quell.problem.noise import Noise, check_noise, check_noise_guess
+from quell.problem.outcome import Outcome
 from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
 from quell.problem.target import Target, accepts_rng
 from quell.space import InferenceSpace

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.problem.outcome import Noise, Outcome, settle
+from quell.problem.noise import Noise, settle
+from quell.problem.outcome import Outcome
 
 LONGEST_MESSAGE = 300  # characters of an exception's message kept in the one-line description
 

@@ -21,8 +21,8 @@ from quell.evaluations import Evaluations, Origin
 from quell.evaluations.answers import as_table
 from quell.evaluations.events import Answered, Asked, Event
 from quell.problem import Problem
+from quell.problem.noise import NoiseCheck, NoiseUndecided, sds_once_exact
 from quell.results import Result
-from quell.run.noise_check import NoiseCheck, NoiseUndecided
 from quell.run.pending import Pending
 from quell.run.report import make_result, why_nothing
 from quell.settings import Settings
@@ -193,9 +193,7 @@ class Engine:
         """The noise mode is known from now on."""
         self.problem = self.problem.with_noise(self._noise.noise)
         if self._noise.noise == "exact":
-            # Values without an SD, given ones too, came from the same, exact target.
-            sd = np.where(np.isnan(self.table.sd), 0.0, self.table.sd)
-            self.table = replace(self.table, sd=sd)
+            self.table = replace(self.table, sd=sds_once_exact(self.table.sd))
             self._state = self._state.with_data(noisy=False, noise_guess=None)
 
     def _shorten_design(self, n: int) -> None:
