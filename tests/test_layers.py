@@ -14,7 +14,7 @@ import quell
 
 LAYERS = (
     ("arrays", "errors", "text", "threads", "version"),
-    ("checks",),
+    ("checks", "distances"),
     ("streams",),
     ("space",),
     ("problem",),
@@ -36,7 +36,7 @@ LAYERS = (
 )
 #: Functions on plain arrays and small frozen dataclasses: no options, no input or output.
 PURE = ("gp", "mixture", "quadrature", "acquisition", "variational", "space")
-MOST_TOP_LEVEL_MODULES = 15
+MOST_TOP_LEVEL_MODULES = 16
 
 PACKAGE = Path(quell.__file__).parent
 MODULES = module_imports(PACKAGE)

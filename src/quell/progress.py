@@ -3,15 +3,15 @@
 import sys
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.console import Console
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
 
 from quell.vbmc import State
+
+if TYPE_CHECKING:  # slow to import, and not needed by a run without a display
+    from rich.console import Console
+    from rich.live import Live
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,13 +71,19 @@ class Update:
 class Progress:
     """A live display; quiet where the output is no terminal or ``enabled`` is False."""
 
-    def __init__(self, *, enabled: bool = True, console: Console | None = None) -> None:
-        self._console = console or Console(file=sys.stderr)
-        self._enabled = enabled and self._console.is_terminal
-        self._live: Live | None = None
+    def __init__(self, *, enabled: bool = True, console: "Console | None" = None) -> None:
+        if enabled and console is None:
+            from rich.console import Console
+
+            console = Console(file=sys.stderr)
+        self._console = console
+        self._enabled = enabled and console is not None and console.is_terminal
+        self._live: "Live | None" = None  # noqa: UP037
 
     def __enter__(self) -> "Progress":
         if self._enabled:
+            from rich.live import Live
+
             self._live = Live(console=self._console, refresh_per_second=4, transient=False)
             self._live.__enter__()
         return self
@@ -100,6 +106,9 @@ class Progress:
     def replaying(self, done: int, total: int) -> None:
         """Show how much of a journal has been read."""
         if self._live is not None:
+            from rich.progress_bar import ProgressBar
+            from rich.table import Table
+
             bar = ProgressBar(total=max(1, total), completed=done, width=30)
             table = Table.grid(padding=(0, 2))
             table.add_row(bar, f"replaying the journal: {done}/{total} evaluations")
@@ -108,6 +117,9 @@ class Progress:
 
 def render(update: Update) -> Any:
     """The display of one update."""
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+
     table = Table.grid(padding=(0, 2))
     bar = ProgressBar(total=max(1, update.budget), completed=update.n_evaluations, width=30)
     failed = f" ([red]{update.n_failed} failed[/])" if update.n_failed else ""

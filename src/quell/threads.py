@@ -7,12 +7,13 @@ with the user's own workers for cores.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-
-from threadpoolctl import ThreadpoolController
+from typing import Any
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _controller() -> Any:
+    from threadpoolctl import ThreadpoolController  # not needed before the first run
+
     # Finding the loaded libraries takes milliseconds; they do not change.
     return ThreadpoolController()
 

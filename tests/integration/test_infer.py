@@ -688,7 +688,7 @@ class TestProgress:
         def console(**_):
             return Console(file=screen, force_terminal=True, width=120)
 
-        monkeypatch.setattr("quell.progress.Console", console)
+        monkeypatch.setattr("rich.console.Console", console)
         run(make(noisy), progress=True)
         assert "15/15 evaluations" in screen.getvalue()
         assert "ELBO" in screen.getvalue()

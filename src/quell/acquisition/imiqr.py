@@ -17,7 +17,6 @@ average of the fractions that x removes.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
 
 from quell.acquisition.ensemble import sample_ensemble
@@ -123,6 +122,8 @@ def pilot_draws(
 
     Half of them come from a smoothed q, half from uniform boxes around training points.
     """
+    from scipy.spatial.distance import cdist  # slow to import
+
     q = mixture.normalised()
     copies = [np.hypot(q.scales, extra) for extra in (0.0, *SMOOTHING)]
     smooth = Mixture(

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.distance import cdist
 
 from quell.arrays import FloatArray
 from quell.checks import matrix
+from quell.distances import squared_distances
 from quell.gp import GaussianProcess
 from quell.gp.data import as_noise_variance
 
@@ -55,5 +55,5 @@ class NoiseTable:
         """Noise SD of one evaluation at each point (n, D), (n,); nan where it is unknown."""
         x = matrix("x", x, len(self.lengths))
         # Nearest in squared distances: the same point, without the roots.
-        distances = cdist(x / self.lengths, self.x / self.lengths, "sqeuclidean")
+        distances = squared_distances(x / self.lengths, self.x / self.lengths)
         return np.asarray(self.sd[distances.argmin(axis=1)])

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import Bounds, minimize
 
 from quell.acquisition.draws import mixture_draws, normal_draws
 from quell.acquisition.regularise import Allowed, vetoed_scores
@@ -235,6 +234,8 @@ def _distinct_best(
 
 def _climb(score: Score, box: SearchBox, start: FloatArray, scale: FloatArray) -> FloatArray:
     """Where L-BFGS-B from ``start`` (D,) ends, the noise held at its value there."""
+    from scipy.optimize import Bounds, minimize  # slow to import
+
     freeze = getattr(score, "frozen_at", None)
     local = score if freeze is None else freeze(start)
     analytic = getattr(local, "value_and_gradient", None)

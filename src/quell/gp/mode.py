@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from quell.arrays import FloatArray
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
@@ -130,6 +129,8 @@ def climb(
     With ``root``, a covariance root of an earlier Laplace approximation, the search runs in
     its coordinates, where a quasi-Newton method needs few steps.
     """
+    from scipy.optimize import minimize  # slow to import
+
     reference = target(start)[0]
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:

@@ -19,9 +19,9 @@ kernel matrices from failing by rounding.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from quell.arrays import FloatArray
+from quell.distances import squared_distances
 
 #: Relative addition to the kernel's diagonal at training points: some 500 roundings.
 NUGGET = 1e-13
@@ -154,8 +154,7 @@ def mean_function(hyper: Hyperparameters, x: FloatArray) -> FloatArray:
 
 def kernel(hyper: Hyperparameters, a: FloatArray, b: FloatArray) -> FloatArray:
     """κ(a, b) of one sample at points (n, D) and (m, D), shape (n, m)."""
-    # cdist subtracts before it squares: exact for near-duplicates, where |a|² + |b|² - 2ab is not.
-    out = cdist(a / hyper.lengths, b / hyper.lengths, "sqeuclidean")
+    out = squared_distances(a / hyper.lengths, b / hyper.lengths)
     out *= -0.5
     np.exp(out, out=out)
     out *= hyper.output_variance

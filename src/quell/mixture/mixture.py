@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial import distance
 
 from quell import checks
 from quell.arrays import FloatArray
+from quell.distances import squared_distances
 
 WEIGHT_SUM_TOLERANCE = 1e-6
 # log of a weight relative to the largest one; exp(-700) is about 1e-304, still a normal number,
@@ -146,7 +146,7 @@ class Mixture:
         for start in range(0, len(points), step):
             block = slice(start, start + step)
             scaled = (points[block] - centre) / self.lengths
-            terms = distance.cdist(scaled, locations, "sqeuclidean")
+            terms = squared_distances(scaled, locations)
             with np.errstate(over="ignore"):
                 terms *= inverse
             terms += constant

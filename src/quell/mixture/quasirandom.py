@@ -10,7 +10,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import qmc
 
 from quell.arrays import FloatArray
 
@@ -38,6 +37,8 @@ def uniform_points(rng: np.random.Generator, n: int, dimension: int) -> FloatArr
 @lru_cache(maxsize=64)
 def _sobol_integers(dimension: int, log2_n: int) -> NDArray[np.int64]:
     """The first 2^log2_n points of the sequence, in units of 2^-BITS."""
+    from scipy.stats import qmc  # slow to import
+
     points = qmc.Sobol(dimension, scramble=False, bits=BITS).random_base2(log2_n)
     integers = np.asarray(points * 2.0**BITS, dtype=np.int64)
     integers.setflags(write=False)

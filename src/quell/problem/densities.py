@@ -6,12 +6,12 @@ newer family of one-dimensional distributions (``scipy.stats.norm(0, 1)`` and
 ones included.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import stats
 
 from quell.arrays import FloatArray
 from quell.checks import number
@@ -58,6 +58,7 @@ class Constant:
 class Independent:
     """One one-dimensional distribution per parameter; None for those without (fixed ones).
 
+    >>> from scipy import stats
     >>> density = Independent((stats.norm(0, 1), None), ("a", "b"))
     >>> np.round(density.log_density(np.array([[0.0, 7.0]])), 4)
     array([-0.9189])
@@ -89,6 +90,7 @@ class Independent:
 class Joint:
     """One distribution over all parameters: ``logpdf`` takes points (n, D).
 
+    >>> from scipy import stats
     >>> density = Joint(stats.multivariate_normal([0, 0]), ("a", "b"))
     >>> np.round(density.log_density(np.zeros((2, 2))), 4)
     array([-1.8379, -1.8379])
@@ -98,7 +100,7 @@ class Joint:
     names: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        kde = isinstance(self.distribution, stats.gaussian_kde)
+        kde = is_scipy("gaussian_kde", self.distribution)
         size = getattr(self.distribution, "d" if kde else "dim", None)
         if isinstance(size, int | np.integer) and size != len(self.names):
             raise ValueError(
@@ -110,7 +112,7 @@ class Joint:
     def log_density(self, theta: FloatArray) -> FloatArray:
         """The distribution's ``logpdf``."""
         # SciPy's kernel density estimate has its points in columns.
-        is_kde = isinstance(self.distribution, stats.gaussian_kde)
+        is_kde = is_scipy("gaussian_kde", self.distribution)
         logs = _logpdf("prior", self.distribution, theta.T.copy() if is_kde else theta.copy())
         return as_log_density("prior", logs, theta, self.names)
 
@@ -196,6 +198,19 @@ def point_text(point: FloatArray, names: tuple[str, ...]) -> str:
     return ", ".join(f"{name}={value:.6g}" for name, value in zip(names, point, strict=True))
 
 
+def is_scipy(kind: str, thing: Any) -> bool:
+    """Whether ``thing`` is of the class ``scipy.stats.<kind>``.
+
+    ``scipy.stats`` is slow to import, and where nobody has imported it there is no such thing.
+
+    >>> from scipy import stats
+    >>> is_scipy("rv_discrete", stats.poisson), is_scipy("rv_discrete", 3)
+    (True, False)
+    """
+    stats = sys.modules.get("scipy.stats")
+    return stats is not None and isinstance(thing, getattr(stats, kind))
+
+
 def is_one_dimensional(distribution: Any) -> bool:
     """Whether it has quantiles, as only distributions of one variable do."""
     return hasattr(distribution, "ppf") or hasattr(distribution, "icdf")
@@ -204,11 +219,12 @@ def is_one_dimensional(distribution: Any) -> bool:
 def is_discrete(distribution: Any) -> bool:
     """Whether the distribution has a probability mass instead of a density.
 
+    >>> from scipy import stats
     >>> is_discrete(stats.poisson(3)), is_discrete(stats.gamma(3))
     (True, False)
     """
     frozen_from = getattr(distribution, "dist", distribution)
-    if isinstance(frozen_from, stats.rv_discrete):
+    if is_scipy("rv_discrete", frozen_from):
         return True
     # The newer distributions have all methods, and their base class is not public.
     if any(base.__name__ == "DiscreteDistribution" for base in type(distribution).__mro__):
@@ -219,6 +235,7 @@ def is_discrete(distribution: Any) -> bool:
 def distribution_text(distribution: Any) -> str:
     """A short text for a distribution, without memory addresses.
 
+    >>> from scipy import stats
     >>> distribution_text(stats.norm(0, scale=2.5)), distribution_text(None)
     ('norm(0, scale=2.5)', 'none')
     >>> distribution_text(stats.multivariate_normal([0, 0]))

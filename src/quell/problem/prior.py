@@ -21,7 +21,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import matrix
@@ -34,6 +33,7 @@ from quell.problem.densities import (
     distribution_text,
     is_discrete,
     is_one_dimensional,
+    is_scipy,
 )
 from quell.space.bounds import Bounds, refuse
 
@@ -110,6 +110,7 @@ def make_prior(prior: Any, bounds: Bounds, probe: FloatArray | None = None) -> P
     an improper uniform prior and of marginals with more than 1e-3 of their mass out of bounds.
 
     >>> from quell.space.bounds import check_bounds
+    >>> from scipy import stats
     >>> bounds = check_bounds(-10, 10, -1, 1, names=["a", "b"])
     >>> prior = make_prior([stats.norm(0, 1), stats.uniform(-10, 20)], bounds)
     >>> np.round(prior.log_density([[0.0, 3.0]]), 4)
@@ -207,7 +208,7 @@ def _marginal(i: int, entry: Any, bounds: Bounds) -> Any:
         )
     if is_discrete(entry):
         _refuse_discrete(who, entry)
-    if isinstance(entry, stats.rv_continuous):
+    if is_scipy("rv_continuous", entry):
         if entry.shapes:
             raise TypeError(
                 f"{who} is the family scipy.stats.{entry.name}, which needs parameters (freeze "

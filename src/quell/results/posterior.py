@@ -5,7 +5,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq, minimize
 from scipy.special import ndtr
 
 from quell.arrays import FloatArray
@@ -100,6 +99,7 @@ class Posterior:
 
     def mode(self) -> FloatArray:
         """The point of highest density in the user's parameters, (dimension,)."""
+        from scipy.optimize import minimize  # slow to import
 
         def loss(x: FloatArray) -> float:
             return float(self.space.log_jacobian(x) - self.mixture.log_density(x))
@@ -178,6 +178,7 @@ class Marginal:
             raise TypeError(f"p must be one number, got an array of shape {np.shape(p)}")
         if not 0 < p < 1:
             raise ValueError(f"p must be between 0 and 1, got {p}")
+        from scipy.optimize import brentq  # slow to import
 
         def excess(v: float) -> float:
             return float(self.weights @ ndtr((v - self.means) / self.sds)) - p

@@ -24,6 +24,7 @@ from quell.problem import Problem
 from quell.problem.noise import NoiseCheck, NoiseUndecided, sds_once_exact
 from quell.results import Result
 from quell.run.pending import Pending
+from quell.run.preload import preload
 from quell.run.report import make_result, why_nothing
 from quell.settings import Settings
 from quell.streams import rng_for_design, rng_for_finish, rng_for_step
@@ -66,6 +67,7 @@ class Engine:
         starts: FloatArray,
         given: Evaluations,
     ) -> None:
+        preload()
         self.problem, self.settings, self.seed = problem, settings, seed
         noisy = problem.noise != "exact"
         self._state = initial_state(rng_for_design(seed), problem, starts, given, noisy=noisy)

@@ -7,7 +7,6 @@ x. Correlations of at most 0.05 in absolute value are taken as zero when the axe
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linear_sum_assignment
 
 from quell.arrays import FloatArray
 from quell.checks import matrix, raise_at, vector
@@ -32,6 +31,8 @@ def whitening(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
     (array([[1., 0.],
            [0., 1.]]), array([2., 3.]))
     """
+    from scipy.optimize import linear_sum_assignment  # slow to import
+
     correlation = _correlation(covariance)
     keep = np.abs(correlation) > NEGLIGIBLE_CORRELATION
     # Zeroing entries can make a matrix indefinite, whose "principal axes" mean nothing.

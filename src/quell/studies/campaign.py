@@ -4,19 +4,12 @@ import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor
-from typing import Any, TypeVar
-
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from quell.workers.dispatch import HOPELESS, Dispatch
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Key = TypeVar("Key")
 
@@ -63,8 +56,18 @@ def try_to(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
         return None, f"{type(error).__name__}: {error}"
 
 
-def campaign_display(*, enabled: bool) -> Progress:
+def campaign_display(*, enabled: bool) -> "Progress":
     """A bar on standard error that counts runs; nothing where that is no terminal."""
+    from rich.console import Console  # slow to import
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
     return Progress(
         BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),

@@ -9,7 +9,6 @@ compared on a larger one that none of them has seen.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import minimize
 
 from quell.arrays import FloatArray
 from quell.gp.data import high_density_rows
@@ -116,6 +115,8 @@ def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERAT
     units = np.ones_like(origin)
     spread = start.scales[:, None] * start.lengths
     units[: k * d] = (spread / np.sqrt(np.maximum(start.weights, 1e-4))[:, None]).ravel()
+    from scipy.optimize import minimize  # slow to import
+
     reference = objective(start)[0]
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:

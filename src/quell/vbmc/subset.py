@@ -20,8 +20,7 @@ surrogate varies within their distance.
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
-from scipy.stats import chi2
+from scipy.special import gammaincinv
 
 from quell.arrays import FloatArray
 
@@ -60,7 +59,7 @@ def kept_rows(x: FloatArray, y: FloatArray, noisy: bool) -> Rows | None:
         return None
     level = neighbourhood_mean(x, y) if noisy else y
     best = float(level.max())
-    core = level >= best - 0.5 * chi2.ppf(CORE_QUANTILE, dimension) - CORE_MARGIN
+    core = level >= best - gammaincinv(0.5 * dimension, CORE_QUANTILE) - CORE_MARGIN
     shell = ~core & (level >= best - SHELL_PER_DIMENSION * dimension - SHELL_MARGIN)
     scale = np.maximum(x[core].std(axis=0), THINNEST + THINNEST_CORE * x.std(axis=0))
     z = x / scale
@@ -88,6 +87,8 @@ def learning_rows(x: FloatArray) -> Rows | None:
 
 def spread(z: FloatArray, kept: Rows, pool: Rows, count: int) -> Rows:
     """``kept`` and up to ``count`` rows of the ``pool``, each the farthest from all before it."""
+    from scipy.spatial import cKDTree  # slow to import
+
     pool = np.setdiff1d(pool, kept)
     if count <= 0 or len(pool) == 0:
         return kept
@@ -106,6 +107,8 @@ def spread(z: FloatArray, kept: Rows, pool: Rows, count: int) -> Rows:
 
 def neighbourhood_mean(x: FloatArray, y: FloatArray) -> FloatArray:
     """Averages (n,) of y over each point and its nearest neighbours."""
+    from scipy.spatial import cKDTree  # slow to import
+
     z = x / np.maximum(x.std(axis=0), THINNEST)
     _, neighbours = cKDTree(z).query(z, k=min(NEIGHBOURS, len(z)), eps=NEIGHBOUR_TOLERANCE)
     return np.asarray(y[neighbours].mean(axis=1))
