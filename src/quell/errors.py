@@ -10,28 +10,27 @@ if TYPE_CHECKING:  # they carry what the highest rooms make, and are raised in t
 
 
 class InferenceFailed(RuntimeError):
-    """A run that could not go on.
+    """A run that could not go on; the message says why.
 
     Parameters
     ----------
     message
-        What went wrong, and what to do.
+        Why the run could not go on, and what to do.
     evaluations
-        Those made before it.
+        The evaluations made; pass them to `infer` as ``evaluations`` to go on from there.
     result
-        The best result so far; None where there is none.
+        The best result so far, None if there is none.
 
     Examples
     --------
-    >>> from quell import Problem, infer
-    >>> def broken(theta):
-    ...     raise RuntimeError("no licence")
-    >>> problem = Problem(broken, lower=-9, upper=9, plausible_lower=-1, plausible_upper=1)
+    >>> import quell
+    >>> problem = quell.Problem(
+    ...     lambda theta: 1 / 0, lower=-10, upper=10, plausible_lower=-3, plausible_upper=3)
     >>> try:
-    ...     infer(problem, budget=20, progress=False)
-    ... except InferenceFailed as failure:
-    ...     print(failure.evaluations)
-    Evaluations: 10 rows (10 failed), 10 counted
+    ...     quell.infer(problem, budget=20, seed=1, progress=False)
+    ... except quell.InferenceFailed as failure:
+    ...     len(failure.evaluations), failure.evaluations.error[0], failure.result
+    (10, 'ZeroDivisionError: division by zero', None)
     """
 
     def __init__(
@@ -46,23 +45,27 @@ class InferenceFailed(RuntimeError):
 
 
 class InferenceInterrupted(KeyboardInterrupt):
-    """Ctrl-C before there was any result; after that the result is returned.
+    """Ctrl-C before there was any result; after that the best result so far is returned.
 
     Parameters
     ----------
     message
-        What happened, and how to go on.
+        How far the run was.
     evaluations
-        Those made before it: a head start for the next run.
+        The evaluations made; pass them to `infer` as ``evaluations`` to go on from there.
 
     Examples
     --------
-    >>> from quell import Evaluations
+    >>> import quell
+    >>> def interrupt(theta):
+    ...     raise KeyboardInterrupt
+    >>> problem = quell.Problem(
+    ...     interrupt, lower=-10, upper=10, plausible_lower=-3, plausible_upper=3)
     >>> try:
-    ...     raise InferenceInterrupted("interrupted", Evaluations.empty(["a"]))
-    ... except KeyboardInterrupt as interrupt:
-    ...     print(interrupt, len(interrupt.evaluations))
-    interrupted 0
+    ...     quell.infer(problem, seed=1, progress=False)
+    ... except quell.InferenceInterrupted as interruption:
+    ...     len(interruption.evaluations)
+    0
     """
 
     def __init__(self, message: str, evaluations: Evaluations) -> None:
@@ -78,10 +81,12 @@ class JournalError(RuntimeError):
 
     Examples
     --------
-    >>> from quell import read_journal
-    >>> try:
-    ...     read_journal("nowhere.quelljournal")
-    ... except JournalError as error:
-    ...     print(error)
-    there is no journal 'nowhere.quelljournal'
+    >>> import tempfile
+    >>> import quell
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     try:
+    ...         quell.read_journal(f"{folder}/none.quelljournal")
+    ...     except quell.JournalError as error:
+    ...         print(str(error)[:19])
+    there is no journal
     """

@@ -30,34 +30,56 @@ _PAPER: dict[str, dict[str, Any]] = {
 class Settings:
     """Settings of a run; the defaults are what was measured best.
 
-    ``acquisition``: how the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro"
-    (for exact targets), or an object of your own.
-    ``whitening``: rotate and rescale the space so that the posterior is round.
-    ``hyperparameters``: "sample" the surrogate's hyperparameters, or take their mode ("map").
-    ``batch``: evaluations per iteration.
-    ``stop_early``: stop when the solution is stable, before the budget is spent.
-    ``final_components``: components the returned posterior may grow to in a last polish; 1 for a
-    polish without growth, 0 for none.
-    ``max_failed``: share of failed evaluations at which a run gives up.
+    The settings from ``whitening_schedule`` on are there to reproduce the paper; see
+    `Settings.variant`.
 
-    The others are there to reproduce the paper; see `Settings.variant`:
+    Parameters
+    ----------
+    acquisition
+        How the next point is chosen: "wiqr", "viqr", "imiqr", "eig", "npro", "pro" (for exact
+        targets), or an object of your own.
+    whitening
+        Rotate and rescale the space so that the posterior is round.
+    hyperparameters
+        "sample" the surrogate's hyperparameters, or take their mode ("map").
+    batch
+        Evaluations per iteration.
+    stop_early
+        Stop when the solution is stable, before the budget is spent.
+    final_components
+        Components the returned posterior may grow to in a last polish; 1 for a polish without
+        growth, 0 for none.
+    max_failed
+        Share of failed evaluations at which a run gives up.
+    whitening_schedule
+        When the posterior is long ("adaptive"), or by the "paper"'s rule.
+    frequent_retrain
+        Refit surrogate and posterior after every evaluation while the solution is unstable; None:
+        under noise only.
+    retrain_share
+        Such a refit waits until the new evaluations are this share of all; at the end of an
+        iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait, and
+        a global search for hyperparameters in every iteration that is not reliable.
+    min_samples
+        Hyperparameter samples kept late in a run; 1 switches to the mode, as the paper does.
+    max_samples
+        Hyperparameter samples at most; never more than 8 in warm-up.
+    output_scale_prior
+        Expect the log joint to depart from a quadratic by about D; False for the paper's prior,
+        in which any size down to nothing is as likely.
+    evidence
+        The log evidence as the surrogate expects it, by "importance" sampling, or the "elbo".
+    rules_of_2018
+        The priors of the surrogate's hyperparameters from the training set, and the end of warm-up
+        by the ELBO alone, as in the algorithm before the paper's.
 
-    ``whitening_schedule``: when the posterior is long ("adaptive"), or by the "paper"'s rule.
-    ``frequent_retrain``: refit surrogate and posterior after every evaluation while the
-    solution is unstable; None: under noise only.
-    ``retrain_share``: such a refit waits until the new evaluations are this share of all; at the
-    end of an iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait,
-    and a global search for hyperparameters in every iteration that is not reliable.
-    ``min_samples``: hyperparameter samples kept late in a run; 1 switches to the mode, as the
-    paper does.
-    ``max_samples``: hyperparameter samples at most; never more than 8 in warm-up.
-    ``output_scale_prior``: expect the log joint to depart from a quadratic by about D; False for
-    the paper's prior, in which any size down to nothing is as likely.
-    ``evidence``: the log evidence as the surrogate expects it, by "importance" sampling, or the
-    "elbo".
-    ``rules_of_2018``: the priors of the surrogate's hyperparameters from the training set, and the
-    end of warm-up by the ELBO alone, as in the algorithm before the paper's.
+    Raises
+    ------
+    ValueError
+        For a value that a setting cannot have.
 
+    Examples
+    --------
     >>> Settings(acquisition="eig").acquisition
     'eig'
     >>> Settings.variant("paper-nowv").whitening
@@ -117,13 +139,26 @@ class Settings:
 
     @classmethod
     def variant(cls, name: str, **changes: Any) -> "Settings":
-        """The settings of a variant in the paper, e.g. "paper-viqr"; ``changes`` on top.
+        """The settings of a variant in the paper.
 
         The paper's runs also had a budget of 50 (D + 2) evaluations, which is an argument of
         `infer`, and the logit map of bounded parameters, an argument of `Problem`. They never
-        stopped early. "paper-old" has the acquisition function, refits, posterior, priors and
-        end of warm-up of the 2018 algorithm, but searches for points and fits mixtures like the
-        others.
+        stopped early.
+
+        Parameters
+        ----------
+        name
+            "paper-viqr", "paper-imiqr", "paper-eig" or "paper-npro", by acquisition function;
+            "paper-nowv", without whitening; "paper-map", without hyperparameter samples;
+            "paper-old", with the acquisition function, refits, posterior, priors and end of
+            warm-up of the 2018 algorithm, but the others' search for points and fit of mixtures.
+        **changes
+            Settings to change on top of it.
+
+        Examples
+        --------
+        >>> Settings.variant("paper-viqr", batch=3).batch
+        3
         """
         if name not in _PAPER:
             hint = did_you_mean(name, _PAPER)
@@ -136,7 +171,7 @@ class Settings:
         return replace(paper, **changes)
 
     def as_dict(self) -> dict[str, Any]:
-        """The settings as plain values."""
+        """The settings by name as plain values; your own acquisition function by its class."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         if not isinstance(self.acquisition, str):
             values["acquisition"] = type(self.acquisition).__qualname__

@@ -31,12 +31,30 @@ FIRST_ROUND = 200
 
 @dataclass(frozen=True, eq=False)
 class IbsEstimate:
-    """An estimate with what it took: ``value`` and ``sd`` of the log-likelihood.
+    """An estimate with what it took; made by :meth:`IbsLikelihood.estimate`.
 
-    ``repeats`` per trial behind the value; ``draws``, simulated responses in all;
-    ``trial_values`` (n,), the estimated log-probability of each response, nan for trials of
-    weight 0; ``unfinished``, the number of trials that ``max_draws`` left without all their
-    repeats: if it is not 0 the value is too high, and the SD allows for that.
+    Attributes
+    ----------
+    value, sd
+        The log-likelihood, and the SD of its noise.
+    repeats
+        Repeats per trial behind the value.
+    draws
+        Simulated responses in all.
+    unfinished
+        The number of trials that ``max_draws`` left without all their repeats: if it is not 0 the
+        value is too high, and the SD allows for that.
+    trial_values
+        (n,) the estimated log-probability of each response, nan for trials of weight 0.
+
+    Examples
+    --------
+    >>> def toss(theta, trials, rng):
+    ...     return rng.random(len(trials)) < theta[0]
+    >>> likelihood = ibs(toss, [True, False, True], repeats=10)
+    >>> estimate = likelihood.estimate([1.0], np.random.default_rng(1))
+    >>> estimate.unfinished, estimate.trial_values.shape
+    (1, (3,))
     """
 
     value: float
@@ -49,7 +67,22 @@ class IbsEstimate:
 
 @dataclass(frozen=True, eq=False)
 class IbsLikelihood:
-    """A noisy log-likelihood by simulation; made, and its fields explained, by :func:`ibs`."""
+    """A noisy log-likelihood by simulation; made, and checked, by :func:`ibs`.
+
+    Parameters
+    ----------
+    simulate, responses, trials, weights, repeats, target_sd, max_draws, max_repeats, batch_size
+        As explained at :func:`ibs`; the arrays are complete and read-only, and one of ``repeats``
+        and ``target_sd`` is None.
+
+    Examples
+    --------
+    >>> def toss(theta, trials, rng):
+    ...     return rng.random(len(trials)) < theta[0]
+    >>> likelihood = ibs(toss, [True, False, True], repeats=10)
+    >>> likelihood.weights
+    array([1., 1., 1.])
+    """
 
     simulate: Simulate = field(repr=False)
     responses: NDArray[Any] = field(repr=False)
@@ -62,12 +95,20 @@ class IbsLikelihood:
     batch_size: int
 
     def __call__(self, theta: ArrayLike, rng: np.random.Generator) -> tuple[float, float]:
-        """The estimate at θ (D,) and the SD of its noise."""
+        """The estimate at θ (D,), and the SD of its noise."""
         estimate = self.estimate(theta, rng)
         return estimate.value, estimate.sd
 
     def estimate(self, theta: ArrayLike, rng: np.random.Generator) -> IbsEstimate:
-        """The estimate at θ (D,) with its details."""
+        """The estimate with its details.
+
+        Parameters
+        ----------
+        theta
+            A point (D,).
+        rng
+            Where the randomness of the simulator comes from.
+        """
         used = np.flatnonzero(self.weights)
         weights = self.weights[used]
         streams, repeats, before = self._sample(point(theta), used, generator(rng))
@@ -193,6 +234,10 @@ def ibs(
         The most repeats that ``target_sd`` may lead to.
     batch_size
         The most rows in one call of ``simulate``.
+
+    Returns
+    -------
+    A function ``log_likelihood(theta, rng)`` that returns (value, SD).
 
     Notes
     -----

@@ -86,8 +86,14 @@ def ibs_from_log_probabilities(
         count) a simulator would never hit: the value is −inf, with a finite SD.
     repeats
         R, repeats per trial.
+    rng
+        Where the noise comes from.
     counts
         (n,) number of trials with each probability; one each by default.
+
+    Returns
+    -------
+    The value, and its SD.
 
     Examples
     --------

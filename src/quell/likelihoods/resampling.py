@@ -55,9 +55,28 @@ def bootstrap_sd(
 ) -> float:
     """The SD of :func:`synthetic_log_likelihood` with these arguments, by the bootstrap.
 
-    Values of resamples below ``floor`` count as ``floor``; the intensity of automatic shrinkage
-    is that of all simulations.
+    Parameters
+    ----------
+    summaries
+        Simulated summaries (N, d).
+    observed
+        Observed summaries (d,).
+    rng
+        Where the randomness of the resamples comes from.
+    n_bootstrap
+        Number of resamples.
+    estimator
+        "plain", "unbiased_log" or "unbiased", explained at :func:`synthetic_likelihood`.
+    shrinkage
+        For the plain estimator: the share, from 0 to 1, by which correlations are shrunk towards
+        0, or "auto" to estimate the best, from all simulations; None for no shrinkage.
+    jitter
+        Added to the variances of the summaries.
+    floor
+        Values of resamples below it count as ``floor``.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> sd = bootstrap_sd(rng.standard_normal((100, 2)), [0.0, 0.0], rng)
     >>> 0.07 < sd < 0.13
@@ -86,8 +105,17 @@ def jackknife_sd(
 ) -> float:
     """The SD of :func:`synthetic_log_likelihood` with these arguments, by the jackknife.
 
-    ``floor`` and automatic shrinkage as in :func:`bootstrap_sd`.
+    Parameters
+    ----------
+    summaries
+        Simulated summaries (N, d).
+    observed
+        Observed summaries (d,).
+    estimator, shrinkage, jitter, floor
+        As in :func:`bootstrap_sd`.
 
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> sd = jackknife_sd(rng.standard_normal((100, 2)), [0.0, 0.0])
     >>> 0.07 < sd < 0.13

@@ -48,9 +48,29 @@ def synthetic_log_likelihood(
 ) -> float:
     """The log-likelihood of the summaries ``observed`` (d,) given simulated ones (N, d).
 
-    Covariances of any condition number are used as they are (no eigenvalue is dropped);
-    ``jitter`` is added to their diagonal. ``shrinkage`` is explained at :func:`shrunk`.
+    Covariances of any condition number are used as they are: no eigenvalue is dropped.
 
+    Parameters
+    ----------
+    summaries
+        Simulated summaries (N, d).
+    observed
+        Observed summaries (d,).
+    estimator
+        "plain", "unbiased_log" or "unbiased", explained at :func:`synthetic_likelihood`.
+    shrinkage
+        For the plain estimator: the share, from 0 to 1, by which correlations are shrunk towards
+        0, or "auto" to estimate the best; None for no shrinkage.
+    jitter
+        Added to the variances of the summaries.
+
+    Raises
+    ------
+    ValueError
+        If there are too few simulations for the estimator, or their covariance is singular.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(1)
     >>> value = synthetic_log_likelihood(rng.standard_normal((1000, 2)), [0.0, 0.0])
     >>> bool(abs(value + np.log(2 * np.pi)) < 0.1)  # the density of a standard normal at 0

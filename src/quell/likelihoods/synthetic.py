@@ -41,9 +41,23 @@ FLOOR_SD = 0.1
 
 @dataclass(frozen=True, eq=False)
 class SyntheticLikelihood:
-    """A noisy log-likelihood; made, and its fields explained, by :func:`synthetic_likelihood`.
+    """A noisy log-likelihood by summaries; made, and checked, by :func:`synthetic_likelihood`.
 
-    ``observed`` (d,) are the observed summaries.
+    Parameters
+    ----------
+    observed
+        The observed summaries (d,), not data.
+    simulate, summary, n_simulations, vectorised
+        The simulator, as explained at :func:`synthetic_likelihood`.
+    estimator, shrinkage, sd, n_bootstrap, floor, jitter
+        The estimate, as explained there.
+
+    Examples
+    --------
+    >>> likelihood = synthetic_likelihood(
+    ...     lambda theta, rng: rng.normal(theta[0], 1.0, size=2), [0.1, 0.3], n_simulations=50)
+    >>> likelihood.summaries([0.0], np.random.default_rng(1)).shape
+    (50, 2)
     """
 
     simulate: Callable[..., Any] = field(repr=False)
@@ -59,7 +73,7 @@ class SyntheticLikelihood:
     vectorised: bool
 
     def __call__(self, theta: ArrayLike, rng: np.random.Generator) -> tuple[float, float]:
-        """The estimate at θ (D,) and the SD of its noise."""
+        """The estimate at θ (D,), and the SD of its noise."""
         rng = generator(rng)
         summaries = self.summaries(theta, rng)
         value = self._value(summaries)
@@ -157,7 +171,9 @@ def synthetic_likelihood(
         (Ghurye & Olkin), if they are normal. The differences vanish as N grows.
     sd
         How the SD is found from the simulations behind a value: by the "jackknife", or the
-        "bootstrap" with ``n_bootstrap`` resamples, as in the paper's benchmark.
+        "bootstrap", as in the paper's benchmark.
+    n_bootstrap
+        Resamples of the bootstrap.
     shrinkage
         For few simulations, with the plain estimator: the share, from 0 to 1, by which the
         correlations between summaries are shrunk towards 0, or "auto" to estimate the best.
@@ -168,6 +184,10 @@ def synthetic_likelihood(
     vectorised
         ``simulate(theta, n, rng)`` returns n data sets, and ``summary`` takes n data sets and
         returns summaries (n, d). ``observed`` is then handed to it as an array with one entry.
+
+    Returns
+    -------
+    A function ``log_likelihood(theta, rng)`` that returns (value, SD).
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 ``problem`` puts them together; ``target`` calls the user's function, ``outcome`` is what came of
 it, ``noise`` what the noise modes mean; ``prior`` and ``densities`` are the prior, ``integers``
-parameters that are whole numbers.
+parameters that are whole numbers; ``description`` is a problem as data and as text.
 """
 
 from quell.problem.outcome import Outcome

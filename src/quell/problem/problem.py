@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
+from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
 from quell.problem.outcome import Outcome
 from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
 from quell.problem.target import Target, accepts_rng
 from quell.space import InferenceSpace
-from quell.text import jsonable, table
 
 
 class Problem:
@@ -65,6 +65,11 @@ class Problem:
         call as `infer` is told by ``workers``.
     noise_guess
         A guess of the noise SD near the mode, where it is "unknown" or some SDs are missing.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what cannot be a problem; the message names the argument and says what to do.
 
     Examples
     --------
@@ -186,6 +191,13 @@ class Problem:
     def with_noise(self, noise: Noise) -> "Problem":
         """The same problem under another noise mode, as when "auto" has found out.
 
+        Parameters
+        ----------
+        noise
+            The mode, as in `Problem`; a guess of the noise SD is dropped for "exact".
+
+        Examples
+        --------
         >>> problem = Problem(sum, lower=0, upper=1, plausible_lower=0.2, plausible_upper=0.8)
         >>> problem.with_noise("exact").noise
         'exact'
@@ -198,7 +210,20 @@ class Problem:
         return other
 
     def check_points(self, points: ArrayLike, argument: str = "theta") -> FloatArray:
-        """``points`` (..., D) as floats; ``ValueError`` unless finite and within the bounds."""
+        """Points as floats, once they are known to be within the bounds.
+
+        Parameters
+        ----------
+        points
+            Points (..., D).
+        argument
+            What messages call them.
+
+        Raises
+        ------
+        ValueError
+            Unless they are finite and within the bounds.
+        """
         points = as_floats(argument, points)
         try:
             self.space.to_inference(points)
@@ -211,6 +236,13 @@ class Problem:
 
         Integer coordinates are rounded, periodic ones taken into [lower, upper).
 
+        Parameters
+        ----------
+        theta
+            Points (..., D).
+
+        Examples
+        --------
         >>> problem = Problem(
         ...     sum, lower=[1, 0], upper=[9, 24], plausible_lower=[2, 10],
         ...     plausible_upper=[5, 14], integer=[True, False], periodic=[False, True],
@@ -229,7 +261,17 @@ class Problem:
         return theta
 
     def log_prior(self, theta: ArrayLike) -> FloatArray:
-        """Log prior density (...) at θ (..., D), at the point `snap` gives; −inf out of bounds."""
+        """Log prior density.
+
+        Parameters
+        ----------
+        theta
+            Points (..., D); the density is that at the points `snap` makes of them.
+
+        Returns
+        -------
+        Log densities (...), −inf out of bounds; 0 within them if the target includes the prior.
+        """
         theta = as_floats("theta", theta)
         if theta.ndim == 0 or theta.shape[-1] != self.dimension:
             raise ValueError(f"theta must have shape (..., {self.dimension}), got {theta.shape}")
@@ -237,14 +279,48 @@ class Problem:
         return logs.reshape(theta.shape[:-1])
 
     def log_joint(self, value: ArrayLike, theta: ArrayLike) -> FloatArray:
-        """Log joint density: log-likelihood ``value`` (...) plus the log prior at θ (..., D)."""
+        """Log joint density: the log-likelihood plus the log prior.
+
+        Parameters
+        ----------
+        value
+            Log-likelihoods (...).
+        theta
+            The points (..., D) where they were found.
+        """
         return np.asarray(as_floats("value", value) + self.log_prior(theta))
 
     def evaluate(self, theta: ArrayLike, rng: np.random.Generator | None = None) -> Outcome:
-        """Run the target at θ (D,), snapped; whatever it does or raises is in the outcome.
+        """Run the target once; whatever it does or raises is in the outcome.
 
-        ``ValueError`` only for a θ out of bounds. Without ``rng`` a target that wants one is given
-        an unseeded generator. ``KeyboardInterrupt`` and ``SystemExit`` pass through.
+        Parameters
+        ----------
+        theta
+            A point (D,); the target is given what `snap` makes of it.
+        rng
+            The generator for a target that wants one; an unseeded one by default.
+
+        Returns
+        -------
+        An outcome with ``value``, ``sd``, and ``error`` if the evaluation failed.
+
+        Raises
+        ------
+        ValueError
+            For a point out of bounds. Of what the target raises only ``KeyboardInterrupt`` and
+            ``SystemExit`` pass through.
+
+        Examples
+        --------
+        >>> problem = Problem(
+        ...     lambda theta: 1 / float(theta[0]), lower=0, upper=1, plausible_lower=0.2,
+        ...     plausible_upper=0.8, noise="exact",
+        ... )
+        >>> problem.evaluate([0.5]).value
+        2.0
+        >>> outcome = problem.evaluate([0.0])
+        >>> outcome.failed, outcome.kind
+        (True, 'exception')
         """
         theta = as_floats("theta", theta)
         if theta.ndim != 1:
@@ -254,11 +330,19 @@ class Problem:
     def evaluate_many(
         self, thetas: ArrayLike, rngs: Sequence[np.random.Generator | None] | None = None
     ) -> list[Outcome]:
-        """Outcomes at the points ``thetas`` (n, D): in one call if the target is vectorised.
+        """Outcomes at several points: in one call if the target is vectorised.
 
-        ``rngs`` has one generator for each point. Where a vectorised target raises, its points
-        are tried again one by one.
+        Where a vectorised target raises, its points are tried again one by one.
 
+        Parameters
+        ----------
+        thetas
+            Points (n, D), snapped as by `evaluate`.
+        rngs
+            One generator, or None, for each point.
+
+        Examples
+        --------
         >>> problem = Problem(
         ...     lambda thetas: -np.sum(thetas**2, axis=1), vectorised=True, noise="exact",
         ...     lower=[0, 0], upper=[9, 9], plausible_lower=[1, 1], plausible_upper=[3, 3],
@@ -281,35 +365,7 @@ class Problem:
         It has bounds, names, maps, prior and noise, but not the target, whose code is not data.
         Infinities are the strings "inf" and "-inf".
         """
-        bounds = self.space.bounds
-        return {
-            "names": list(self.names),
-            "lower": jsonable(self.lower),
-            "upper": jsonable(self.upper),
-            "plausible_lower": jsonable(self.plausible_lower),
-            "plausible_upper": jsonable(self.plausible_upper),
-            "bounded": list(bounds.bounded),
-            "periodic": bounds.periodic.tolist(),
-            "integer": self.integer.tolist(),
-            "prior": jsonable(self.prior.describe()),
-            "noise": self.noise,
-            "noise_guess": self.noise_guess,
-        }
+        return fingerprint(self)
 
     def __repr__(self) -> str:
-        count = f"{self.dimension} parameter{'s' if self.dimension > 1 else ''}"
-        fixed = self.dimension - self.space.dimension
-        count += f" ({fixed} fixed)" if fixed else ""
-        return f'Problem with {count}, noise="{self.noise}"\n{self._table()}'
-
-    def _table(self) -> str:
-        box = zip(self.lower, self.upper, self.plausible_lower, self.plausible_upper, strict=True)
-        rows = [("name", "kind", "bounds", "plausible", "prior")]
-        for i, (low, high, p_low, p_high) in enumerate(box):
-            kind = "integer" if self.integer[i] and low < high else self.space.kinds[i]
-            rest = (f"= {low:.6g}", "", "")
-            if kind != "fixed":
-                hard, plausible = f"[{low:.6g}, {high:.6g}]", f"[{p_low:.6g}, {p_high:.6g}]"
-                rest = (hard, plausible, self.prior.labels()[i])
-            rows.append((self.names[i], kind, *rest))
-        return table(rows)
+        return as_text(self)

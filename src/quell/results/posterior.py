@@ -5,12 +5,12 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr
 
 from quell.arrays import FloatArray
 from quell.checks import generator
 from quell.mixture import Mixture, normal_base_sample
 from quell.problem.integers import round_to_integers
+from quell.results.marginal import Marginal
 from quell.space import InferenceSpace
 
 #: Quasi-random points per component behind moments that have no closed form, and their seed.
@@ -21,13 +21,29 @@ MODE_STARTS = 3
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A distribution over all of the user's parameters, fixed ones included.
+    """A distribution over all of the user's parameters, fixed ones included; part of a result.
 
-    ``integer`` marks integer parameters: inference treats them as continuous, each integer k
-    standing for the interval from k - ½ to k + ½. Draws and the mode are rounded; densities and
-    moments are those of the continuous distribution. Moments of a periodic parameter are those
-    of its values between the bounds.
+    Inference treats integer parameters as continuous, each integer k standing for the interval
+    from k - ½ to k + ½. Draws and the mode are rounded; densities and moments are those of the
+    continuous distribution. Moments of a periodic parameter are those of its values between the
+    bounds.
 
+    Parameters
+    ----------
+    mixture
+        The mixture of normal distributions in the inference space, over the free parameters.
+    space
+        The map between the user's parameters and the inference space.
+    integer
+        Which parameters are integers, one truth value for each; None if there are none.
+
+    Examples
+    --------
+    Usually ``result.posterior``; here one made by hand, of a parameter between 0 and 1 and one
+    without bounds:
+
+    >>> from quell.mixture import Mixture
+    >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.3, -1], [0.7, 1])
     >>> posterior = Posterior(Mixture([1.0], [[0.0, 0.0]], [0.3], [1.0, 1.0]), space)
     >>> draws = posterior.sample(1000, np.random.default_rng(0))
@@ -57,12 +73,35 @@ class Posterior:
         return self.space.n_parameters
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
-        """``n`` draws (n, dimension), always inside the bounds."""
+        """Draw from the posterior.
+
+        Parameters
+        ----------
+        n
+            Number of draws.
+        rng
+            Where their randomness comes from.
+
+        Returns
+        -------
+        Draws (n, dimension), always inside the bounds, in random order; shares of the components
+        vary as little as n allows.
+        """
         draws = self.mixture.sample(n, generator(rng), stratified=True)
         return self._rounded(self.space.to_original(draws))
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
-        """Log density at points (..., dimension), over the free parameters; -inf out of bounds."""
+        """Log density over the free parameters.
+
+        Parameters
+        ----------
+        theta
+            Points (..., dimension).
+
+        Returns
+        -------
+        Log densities (...), -inf out of bounds and where a fixed parameter has another value.
+        """
         theta = np.asarray(theta, dtype=np.float64)
         inside = self.space.contains(theta)
         out = np.full(inside.shape, -np.inf)
@@ -98,7 +137,10 @@ class Posterior:
         return np.sqrt(self._moments[1].diagonal())
 
     def mode(self) -> FloatArray:
-        """The point of highest density in the user's parameters, (dimension,)."""
+        """The point (dimension,) of highest density in the user's parameters.
+
+        It depends on the parameterisation: the mode in log σ is not the logarithm of that in σ.
+        """
         from scipy.optimize import minimize  # slow to import
 
         def loss(x: FloatArray) -> float:
@@ -108,8 +150,19 @@ class Posterior:
         ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
         return self._rounded(self.space.to_original(min([*starts, *ends], key=loss)))
 
-    def marginal(self, parameter: int | str) -> "Marginal":
-        """The distribution of one parameter, by index or name, in closed form."""
+    def marginal(self, parameter: int | str) -> Marginal:
+        """The distribution of one parameter, in closed form.
+
+        Parameters
+        ----------
+        parameter
+            Its name, or its index.
+
+        Raises
+        ------
+        ValueError
+            If there is no such parameter, or it is fixed.
+        """
         if isinstance(parameter, str):
             if parameter not in self.names:
                 raise ValueError(
@@ -130,63 +183,3 @@ class Posterior:
             q.means @ direction,
             q.scales * np.sqrt(((q.lengths * direction) ** 2).sum()),
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Marginal:
-    """One parameter's marginal: a mixture of normals in its standardised coordinate v."""
-
-    space: InferenceSpace
-    parameter: int
-    column: int
-    weights: FloatArray
-    means: FloatArray
-    sds: FloatArray
-
-    @property
-    def name(self) -> str:
-        """The parameter's name."""
-        return self.space.names[self.parameter]
-
-    def density(self, value: ArrayLike) -> FloatArray:
-        """Density at values (...) of the parameter; 0 out of bounds."""
-        value = np.asarray(value, dtype=np.float64)
-        inside, v, log_slope = self.space.standard_coordinate(self.parameter, value)
-        z = np.clip((v[..., None] - self.means) / self.sds, -1e100, 1e100)
-        density = (self.weights * np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * self.sds)).sum(-1)
-        return np.where(inside, density * np.exp(-log_slope), 0.0)
-
-    def cdf(self, value: ArrayLike) -> FloatArray:
-        """Probability of values up to ``value`` (...).
-
-        For a periodic parameter counted from the seam, opposite the plausible box, like
-        `quantile`.
-        """
-        value = np.asarray(value, dtype=np.float64)
-        inside, v, _ = self.space.standard_coordinate(self.parameter, value)
-        below = value <= self.space.bounds.lower[self.parameter]
-        p = (self.weights * ndtr((v[..., None] - self.means) / self.sds)).sum(-1)
-        out = np.where(inside, p, np.where(below, 0.0, 1.0))
-        return np.where(np.isnan(value), np.nan, out)
-
-    def quantile(self, p: float) -> float:
-        """The value below which a share ``p`` of the probability lies.
-
-        For a periodic parameter counted from the seam.
-        """
-        if np.ndim(p) != 0:
-            raise TypeError(f"p must be one number, got an array of shape {np.shape(p)}")
-        if not 0 < p < 1:
-            raise ValueError(f"p must be between 0 and 1, got {p}")
-        from scipy.optimize import brentq  # slow to import
-
-        def excess(v: float) -> float:
-            return float(self.weights @ ndtr((v - self.means) / self.sds)) - p
-
-        reach = 10 * self.sds
-        low, high = float((self.means - reach).min()), float((self.means + reach).max())
-        while excess(low) > 0:
-            low -= high - low
-        while excess(high) < 0:
-            high += high - low
-        return self.space.from_standard_coordinate(self.parameter, float(brentq(excess, low, high)))

@@ -13,13 +13,50 @@ from quell.vbmc import Iteration
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Posterior and evidence of one run, with all that led to them.
+    """Posterior and evidence of one run, with all that led to them; printing it is a summary.
 
-    ``elbo`` ± ``elbo_sd`` is the evidence lower bound and its SD under the surrogate;
-    ``log_evidence`` ± ``log_evidence_sd`` the best estimate of the log evidence, obtained as
-    ``evidence_method`` says (nan where the prior is improper). ``converged`` says whether the
-    returned solution was stable, ``reasons`` why the run ended and what to beware of, in words.
-    ``history`` has one row per iteration, ``evaluations`` one per evaluation of the target.
+    Attributes
+    ----------
+    posterior
+        The posterior: draws, densities, moments, marginals.
+    elbo, elbo_sd
+        The evidence lower bound, and its SD under the surrogate.
+    log_evidence, log_evidence_sd
+        The best estimate of the log evidence, and its SD; nan where the prior is improper.
+    evidence_method
+        How that estimate was obtained.
+    converged
+        Whether the returned solution was stable.
+    reasons
+        Why the run ended and what to beware of, in words.
+    iterations
+        The iterations of the algorithm, each with its solution; `history` has their figures.
+    chosen
+        Number of the iteration that is returned, from 1.
+    boosted
+        Whether its posterior was refined by a last polish.
+    evaluations
+        All evaluations of the target, one row each.
+    settings, seed
+        What the run was made with.
+    cpu_seconds, wall_seconds, target_seconds
+        Computing time of the algorithm itself, duration of the run, and time spent in the target
+        by all workers together.
+
+    Examples
+    --------
+    >>> import quell
+    >>> problem = quell.Problem(
+    ...     lambda theta: -0.5 * theta[0]**2, lower=-10, upper=10, plausible_lower=-3,
+    ...     plausible_upper=3, noise="exact",
+    ... )
+    >>> result = quell.infer(problem, budget=20, seed=1, progress=False)
+    >>> bool(abs(result.log_evidence - np.log(np.sqrt(2 * np.pi) / 20)) < 0.1)
+    True
+    >>> result.posterior.sd().round(1)
+    array([1.])
+    >>> result.diagnostics["evaluations"]
+    20
     """
 
     posterior: Posterior
@@ -42,12 +79,12 @@ class Result:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """One row per iteration: evaluations, ELBO, reliability, components, ..."""
+        """One row of plain values per iteration: evaluations, ELBO, reliability, components, ..."""
         return [iteration.as_row() for iteration in self.iterations]
 
     @property
     def diagnostics(self) -> dict[str, Any]:
-        """Figures about the run as a whole."""
+        """Figures about the run as a whole, by name, as plain values."""
         chosen = self.iterations[self.chosen - 1]
         return {
             "iterations": len(self.iterations),
@@ -68,7 +105,7 @@ class Result:
         }
 
     def summary(self) -> str:
-        """What a person wants to read."""
+        """What a person wants to read: how the run ended, evidence, parameters, cost."""
         d = self.diagnostics
         lines = [
             f"{'converged' if self.converged else 'NOT CONVERGED'} after "
