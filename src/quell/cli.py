@@ -149,7 +149,8 @@ def _list(_: argparse.Namespace) -> int:
         print(f"data simulated from their models: {data.VARIABLE} is not set.\n")
     else:
         print(f"the data in {data.VARIABLE}={place}.\n")
-    print(table([("algorithm", "what it is"), *ALGORITHMS.items()], indent=""))
+    algorithms = [(algorithm.name, algorithm.text) for algorithm in ALGORITHMS.values()]
+    print(table([("algorithm", "what it is"), *algorithms], indent=""))
     return 0
 
 

@@ -8,15 +8,11 @@ import numpy as np
 import pytest
 
 from quell.bench import BenchError
-from quell.bench.algorithms import (
-    ALGORITHMS,
-    Interrupted,
-    bounded_map,
-    checkpoint_rows,
-    settings_for,
-)
+from quell.bench.algorithms import ALGORITHMS, Algorithm
+from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import restore_posterior
 from quell.bench.single import Spec, perform
+from quell.settings import Settings
 
 FIELDS = [
     "problem", "dim", "algorithm", "mode", "seed", "noise", "noise_jitter", "budget",
@@ -79,16 +75,58 @@ def test_checkpoints_are_at_most_twelve_and_end_with_the_last():
     assert checkpoint_rows([10]) == [0]
 
 
+def settings_of(name):
+    return ALGORITHMS[name].run.settings
+
+
 def test_settings_of_algorithms():
-    for name in set(ALGORITHMS) - {"pyvbmc"}:
-        assert settings_for(name, stop_early=False).stop_early is False
-    assert settings_for("imiqr", stop_early=True).acquisition == "imiqr"
-    assert settings_for("quell", stop_early=True).stop_early
-    assert settings_for("quell", stop_early=True) == settings_for("quell-8", stop_early=True)
-    assert settings_for("quell-viqr", stop_early=True).acquisition == "viqr"
-    assert settings_for("quell-pro", stop_early=True).acquisition == "pro"
-    assert not settings_for("quell-uniform", stop_early=True).output_scale_prior
-    assert bounded_map("quell-viqr") == bounded_map("quell") != bounded_map("viqr")
+    assert settings_of("imiqr").acquisition == "imiqr"
+    assert settings_of("quell") == settings_of("quell-8") == Settings()
+    assert settings_of("quell-viqr").acquisition == "viqr"
+    assert settings_of("quell-pro").acquisition == "pro"
+    assert not settings_of("quell-uniform").output_scale_prior
+    maps = {name: algorithm.bounded_map for name, algorithm in ALGORITHMS.items()}
+    assert maps["quell-viqr"] == maps["quell"] == maps["pyvbmc"] == "probit" != maps["viqr"]
+
+
+def test_whether_a_run_may_stop_early_is_on_record(record):
+    assert record["settings"]["stop_early"] is False
+    assert perform(replace(SPEC, stop_early=True))["settings"]["stop_early"] is True
+    assert perform(replace(SPEC, algorithm="map"))["settings"]["stop_early"] is False
+
+
+def always_standard_normal(problem, *, start, seed, budget, stop_early):
+    """An algorithm that evaluates the target, does not look, and never changes its mind."""
+    assert (start.shape, seed, budget, stop_early) == ((2,), 0, 20, False)
+    for _ in range(budget):
+        problem.evaluate(start)
+
+    def sample(n, rng):
+        return rng.standard_normal((n, 2))
+
+    guess = Estimate(0.25, 0.5, np.zeros(2), np.eye(2), sample)
+    return Answer(guess, {"evaluations": budget}, iter([(10, guess)]))
+
+
+def test_an_algorithm_is_added_by_one_entry(monkeypatch):
+    entry = Algorithm("guess", "a standard normal", always_standard_normal, bounded_map="logit")
+    monkeypatch.setitem(ALGORITHMS, entry.name, entry)
+    record = perform(Spec.make("normal", "guess", 0, mode="exact", dim=2, budget=20))
+    assert record["algorithm"] == "guess"
+    assert (record["evaluations"], record["lml_loss"], record["log_evidence_sd"]) == (20, 0.25, 0.5)
+    # The second parameter has an SD of 2, not 1.
+    assert 0.1 < record["mmtv"] < 0.2
+    assert [point["evaluations"] for point in record["trace"]] == [10]
+
+
+def test_the_check_of_an_algorithm_comes_before_its_run(monkeypatch):
+    def missing():
+        raise BenchError("install it first")
+
+    entry = Algorithm("guess", "a standard normal", always_standard_normal, check=missing)
+    monkeypatch.setitem(ALGORITHMS, entry.name, entry)
+    with pytest.raises(BenchError, match="install it first"):
+        Spec.make("normal", "guess", 0)
 
 
 def test_eight_in_flight_is_a_run_of_its_own_with_the_same_budget():
@@ -103,7 +141,7 @@ def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("oh")
 
-    monkeypatch.setattr("quell.bench.single.run_quell", crash)
+    monkeypatch.setitem(ALGORITHMS, "quell", replace(ALGORITHMS["quell"], run=crash))
     record = perform(SPEC)
     assert record["error"] == "ZeroDivisionError: oh"
     assert Spec.of_record(record) == SPEC

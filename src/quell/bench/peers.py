@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.bench.algorithms import Answer, Estimate, checkpoint_rows
+from quell.bench.answers import Answer, Estimate, checkpoint_rows
 from quell.bench.compact import shorten
 from quell.bench.problems.base import BenchError
 from quell.problem import Problem

@@ -8,23 +8,13 @@ from typing import Any
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.bench.algorithms import (
-    ALGORITHMS,
-    Answer,
-    Estimate,
-    Interrupted,
-    bounded_map,
-    run_in_flight,
-    run_quell,
-    settings_for,
-)
+from quell.bench.algorithms import ALGORITHMS
+from quell.bench.answers import Answer, Estimate, Interrupted
 from quell.bench.calibration import RANK_DRAWS, rank
 from quell.bench.data import VARIABLE, folder
 from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
-from quell.bench.peers import import_pyvbmc, run_pyvbmc
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
-from quell.problem import Problem
 from quell.text import jsonable
 from quell.threads import single_threaded
 from quell.version import __version__
@@ -72,8 +62,7 @@ class Spec:
         """A checked spec with the defaults filled in; :class:`BenchError` says what is wrong."""
         benchmark = load(problem, dim)
         choose("algorithm", algorithm, list(ALGORITHMS))
-        if algorithm == "pyvbmc":
-            import_pyvbmc()
+        ALGORITHMS[algorithm].check()
         noise = benchmark.check(mode, noise, noise_jitter, fast=fast)
         least = max(benchmark.dimension, 10) + 1
         if budget is None:
@@ -133,19 +122,25 @@ def perform(spec: Spec) -> dict[str, Any]:
     >>> record["evaluations"], record["lml_loss"] < 1
     (15, True)
     """
-    benchmark = spec.benchmark()
+    benchmark, algorithm = spec.benchmark(), ALGORITHMS[spec.algorithm]
     problem = benchmark.as_problem(
         spec.mode,
         spec.noise,
         jitter=spec.noise_jitter,
         fast=spec.fast,
         rng=benchmark.noise_stream(spec.seed),
-        bounded=bounded_map(spec.algorithm),
+        bounded=algorithm.bounded_map,
     )
     record: dict[str, Any] = asdict(spec)
     with single_threaded():
         try:
-            answer = _answer(spec, problem, benchmark.start(spec.seed))
+            answer = algorithm.run(
+                problem,
+                start=benchmark.start(spec.seed),
+                seed=spec.seed,
+                budget=spec.budget,
+                stop_early=spec.stop_early,
+            )
         except (BenchError, Interrupted, MemoryError, OSError):
             raise  # not the algorithm's fault
         except Exception as error:
@@ -153,15 +148,6 @@ def perform(spec: Spec) -> dict[str, Any]:
             return {**record, "error": text, "version": __version__}
         record |= _scores(benchmark, answer, spec.seed)
     return jsonable({**record, "version": __version__})
-
-
-def _answer(spec: Spec, problem: Problem, start: FloatArray) -> Answer:
-    how: dict[str, Any] = {"start": start, "seed": spec.seed, "budget": spec.budget}
-    if spec.algorithm == "pyvbmc":
-        return run_pyvbmc(problem, stop_early=spec.stop_early, **how)
-    settings = settings_for(spec.algorithm, stop_early=spec.stop_early)
-    run = run_in_flight if spec.algorithm == "quell-8" else run_quell
-    return run(problem, settings=settings, **how)
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:

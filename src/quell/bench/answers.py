@@ -1,0 +1,57 @@
+"""What an algorithm gives back to the benchmark: estimates at the end of a run and along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from quell.arrays import FloatArray
+
+#: Estimates along a run that are scored, at most.
+CHECKPOINTS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An algorithm's answer at one moment: evidence, and moments and draws of its posterior.
+
+    ``mean`` (D,), ``covariance`` (D, D); ``sample(n, rng)`` draws (n, D).
+    """
+
+    log_evidence: float
+    log_evidence_sd: float
+    mean: FloatArray
+    covariance: FloatArray
+    sample: Callable[[int, np.random.Generator], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The final estimate, further fields of the record, and the estimates along the run.
+
+    ``checkpoints`` yields pairs (evaluations so far, what would have been returned then).
+    """
+
+    final: Estimate
+    fields: dict[str, Any]
+    checkpoints: Iterator[tuple[int, Estimate]]
+
+
+class Interrupted(RuntimeError):
+    """The run was cut short from outside; it must not count as finished."""
+
+
+def checkpoint_rows(counts: list[int]) -> list[int]:
+    """Which of the iterations, ending after ``counts`` evaluations, to look at: at most 12.
+
+    >>> checkpoint_rows([10, 15, 20])
+    [0, 1, 2]
+    >>> checkpoint_rows(list(range(5, 500, 5)))[:3]
+    [7, 15, 23]
+    """
+    goals = np.linspace(0, counts[-1], CHECKPOINTS + 1)[1:]
+    rows = np.searchsorted(counts, goals, side="right") - 1
+    return sorted({int(row) for row in rows if row >= 0})

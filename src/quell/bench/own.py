@@ -1,0 +1,102 @@
+"""Runs of Quell itself, with whatever settings an algorithm of the benchmark has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from quell.arrays import FloatArray
+from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
+from quell.bench.compact import compact_posterior
+from quell.infer import infer
+from quell.problem import Problem
+from quell.results import Posterior, Result
+from quell.run.session import Session
+from quell.run.stopping import INTERRUPTED
+from quell.run.told import Told
+from quell.settings import Settings
+from quell.vbmc import best_iteration
+from quell.workers.pool import evaluate
+
+#: Marks the stream of the order in which points under evaluation end.
+ORDER_STREAM = 9
+
+
+@dataclass(frozen=True)
+class QuellRun:
+    """Runs :func:`quell.infer` with these settings; ``workers`` points are evaluated at a time."""
+
+    settings: Settings
+    workers: int = 1
+
+    def __call__(
+        self, problem: Problem, *, start: FloatArray, seed: int, budget: int, stop_early: bool
+    ) -> Answer:
+        """One run."""
+        settings = replace(self.settings, stop_early=stop_early)
+        if self.workers > 1:
+            result = self._in_flight(problem, settings, start, seed, budget)
+        else:
+            result = infer(
+                problem, budget=budget, seed=seed, start=start, settings=settings, progress=False
+            )
+        if INTERRUPTED in result.reasons:
+            raise Interrupted(INTERRUPTED)
+        return _as_answer(result, settings)
+
+    def _in_flight(
+        self, problem: Problem, settings: Settings, start: FloatArray, seed: int, budget: int
+    ) -> Result:
+        """A run as by a crowd of equal workers, without their waiting.
+
+        A new point is asked for whenever one of those under evaluation, drawn at random, ends.
+        """
+        session = Session.begin(problem, seed=seed, settings=settings, start=start)
+        order = np.random.default_rng([seed, ORDER_STREAM])
+        engine = session.engine
+        for _ in range(budget):
+            while (
+                len(engine.pending) < self.workers
+                and len(engine.table) + len(engine.pending) < budget
+            ):
+                session.ask()
+            ask = list(engine.pending.values())[order.integers(len(engine.pending))]
+            outcome, _ = evaluate(problem.target, ask.theta, seed, ask.index)
+            session.tell([Told(ask.index, ask.theta, ask.origin, outcome)])
+        return session.result()
+
+
+def _as_answer(result: Result, settings: Settings) -> Answer:
+    fields = {
+        "evaluations": result.evaluations.n_counted,
+        "evidence_method": result.evidence_method,
+        "elbo": result.elbo,
+        "elbo_sd": result.elbo_sd,
+        "converged": result.converged,
+        "overhead_cpu_seconds_per_evaluation": result.diagnostics[
+            "overhead_cpu_seconds_per_evaluation"
+        ],
+        "wall_seconds": result.wall_seconds,
+        "posterior": compact_posterior(result.posterior),
+        "settings": settings.as_dict(),
+    }
+    final = _estimate(result.posterior, result.log_evidence, result.log_evidence_sd)
+    return Answer(final, fields, _checkpoints(result))
+
+
+def _estimate(posterior: Posterior, log_evidence: float, sd: float) -> Estimate:
+    return Estimate(log_evidence, sd, posterior.mean(), posterior.covariance(), posterior.sample)
+
+
+def _checkpoints(result: Result) -> Iterator[tuple[int, Estimate]]:
+    """What would have been returned along the run, before any final boost."""
+    history = result.iterations
+    for row in checkpoint_rows([iteration.n_evaluations for iteration in history]):
+        solution = best_iteration(history[: row + 1]).solution
+        posterior = Posterior(solution.mixture, solution.space)
+        yield (
+            history[row].n_evaluations,
+            _estimate(posterior, solution.elbo.value, solution.elbo.sd),
+        )
