@@ -129,14 +129,6 @@ def test_the_check_of_an_algorithm_comes_before_its_run(monkeypatch):
         Spec.make("normal", "guess", 0)
 
 
-def test_eight_in_flight_is_a_run_of_its_own_with_the_same_budget():
-    spec = replace(SPEC, algorithm="quell-8")
-    record = perform(spec)
-    assert record["evaluations"] == spec.budget
-    again, one_by_one = perform(spec), perform(SPEC)
-    assert again["mmtv"] == record["mmtv"] != one_by_one["mmtv"]
-
-
 def test_a_crash_of_the_algorithm_is_on_record(monkeypatch):
     def crash(*_, **__):
         raise ZeroDivisionError("oh")

@@ -10,15 +10,13 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import compact_posterior
+from quell.bench.shuffled import ShuffledExecutor
 from quell.infer import infer
 from quell.problem import Problem
 from quell.results import Posterior, Result
-from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED
-from quell.run.told import Told
 from quell.settings import Settings
 from quell.vbmc import best_iteration
-from quell.workers.pool import evaluate
 
 #: Marks the stream of the order in which points under evaluation end.
 ORDER_STREAM = 9
@@ -36,36 +34,24 @@ class QuellRun:
     ) -> Answer:
         """One run."""
         settings = replace(self.settings, stop_early=stop_early)
-        if self.workers > 1:
-            result = self._in_flight(problem, settings, start, seed, budget)
-        else:
-            result = infer(
-                problem, budget=budget, seed=seed, start=start, settings=settings, progress=False
-            )
+        result = infer(
+            problem,
+            budget=budget,
+            seed=seed,
+            start=start,
+            settings=settings,
+            executor=self._executor(seed),
+            progress=False,
+        )
         if INTERRUPTED in result.reasons:
             raise Interrupted(INTERRUPTED)
         return _as_answer(result, settings)
 
-    def _in_flight(
-        self, problem: Problem, settings: Settings, start: FloatArray, seed: int, budget: int
-    ) -> Result:
-        """A run as by a crowd of equal workers, without their waiting.
-
-        A new point is asked for whenever one of those under evaluation, drawn at random, ends.
-        """
-        session = Session.begin(problem, seed=seed, settings=settings, start=start)
-        order = np.random.default_rng([seed, ORDER_STREAM])
-        engine = session.engine
-        for _ in range(budget):
-            while (
-                len(engine.pending) < self.workers
-                and len(engine.table) + len(engine.pending) < budget
-            ):
-                session.ask()
-            ask = list(engine.pending.values())[order.integers(len(engine.pending))]
-            outcome, _ = evaluate(problem.target, ask.theta, seed, ask.index)
-            session.tell([Told(ask.index, ask.theta, ask.origin, outcome)])
-        return session.result()
+    def _executor(self, seed: int) -> ShuffledExecutor | None:
+        """Workers who end in an order that follows from the seed; none for one at a time."""
+        if self.workers == 1:
+            return None
+        return ShuffledExecutor(self.workers, np.random.default_rng([seed, ORDER_STREAM]))
 
 
 def _as_answer(result: Result, settings: Settings) -> Answer:
