@@ -8,7 +8,8 @@ export OMP_NUM_THREADS ?= 1
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
-	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode
+	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
+	bench-house
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -56,13 +57,13 @@ bench-overhead: $(VENV)/.peers  ## the algorithm's CPU time per evaluation besid
 	$(BIN)/python benchmarks/bench_overhead.py $(ARGS)
 
 bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBMC's published figures
-	$(BIN)/python benchmarks/bench_synthetic.py $(ARGS)
+	$(BIN)/python benchmarks/campaigns.py synthetic $(ARGS)
 
 bench-real: $(VENV)/.dev  ## the ten problems, the paper's algorithm and Quell (hours; resumable)
-	$(BIN)/python benchmarks/bench_real.py $(ARGS)
+	$(BIN)/python benchmarks/campaigns.py real $(ARGS)
 
 bench-variants: $(VENV)/.dev  ## the paper's acquisition functions, with and without whitening (resumable)
-	$(BIN)/python benchmarks/bench_variants.py $(ARGS)
+	$(BIN)/python benchmarks/campaigns.py variants $(ARGS)
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)
@@ -92,7 +93,10 @@ bench-parallel: $(VENV)/.dev  ## evaluations per second with 1, 8 and 32 workers
 	$(BIN)/python benchmarks/bench_parallel.py $(ARGS)
 
 bench-in-flight: $(VENV)/.dev  ## accuracy with 8 points under evaluation beside one (an hour; resumable)
-	$(BIN)/python benchmarks/bench_in_flight.py $(ARGS)
+	$(BIN)/python benchmarks/campaigns.py in-flight $(ARGS)
+
+bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for another one beside it
+	$(BIN)/python benchmarks/bench_house.py $(ARGS)
 
 clean:  ## remove the environment and everything generated
 	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis dist

@@ -28,6 +28,35 @@ class Summary:
     damaged_lines: int = 0
 
 
+def plan(
+    problem: str | Sequence[str],
+    algorithm: str | Sequence[str] = "quell",
+    seeds: Iterable[int] = range(10),
+    *,
+    mode: Mode = "noisy",
+    noise: Noise = None,
+    noise_jitter: float = 0.0,
+    fast: bool = False,
+    budget: int | None = None,
+    dim: int | None = None,
+    stop_early: bool = False,
+) -> list[Spec]:
+    """Every algorithm on every problem with every seed, as `run` takes them; seed by seed.
+
+    >>> [str(spec) for spec in plan(["corr", "normal"], seeds=[5], mode="exact")]
+    ['corr D5 exact quell seed 5', 'normal D5 exact quell seed 5']
+    """
+    problems = [problem] if isinstance(problem, str) else list(problem)
+    algorithms = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    return [
+        Spec.make(
+            name, method, seed, mode=mode, noise=noise, noise_jitter=noise_jitter,
+            fast=fast, budget=budget, dim=dim, stop_early=stop_early,
+        )
+        for seed in seeds for name in problems for method in algorithms
+    ]  # fmt: skip
+
+
 def run(
     problem: str | Sequence[str],
     algorithm: str | Sequence[str] = "quell",
@@ -57,17 +86,19 @@ def run(
     >>> summary = run("rosenbrock", seeds=range(5), mode="exact", noise=1.0,
     ...               jobs=2, out="runs.jsonl")  # doctest: +SKIP
     """
-    problems = [problem] if isinstance(problem, str) else list(problem)
-    algorithms = [algorithm] if isinstance(algorithm, str) else list(algorithm)
+    specs = plan(
+        problem, algorithm, seeds, mode=mode, noise=noise, noise_jitter=noise_jitter,
+        fast=fast, budget=budget, dim=dim, stop_early=stop_early,
+    )  # fmt: skip
+    return run_specs(specs, out=out, jobs=jobs, progress=progress)
+
+
+def run_specs(
+    specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: bool = True
+) -> Summary:
+    """Perform the runs that are not in the file ``out`` yet; see `run`."""
     if jobs < 1:
         raise BenchError(f"jobs must be at least 1, got {jobs}")
-    specs = [
-        Spec.make(
-            name, method, seed, mode=mode, noise=noise, noise_jitter=noise_jitter,
-            fast=fast, budget=budget, dim=dim, stop_early=stop_early,
-        )
-        for seed in seeds for name in problems for method in algorithms
-    ]  # fmt: skip
     specs = list(dict.fromkeys(specs))
     with Writer(out) as writer:
         known = read_records([out])

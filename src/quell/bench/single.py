@@ -11,6 +11,7 @@ from quell.arrays import FloatArray
 from quell.bench.algorithms import ALGORITHMS
 from quell.bench.answers import Answer, Estimate, Interrupted
 from quell.bench.calibration import RANK_DRAWS, rank
+from quell.bench.commit import source_commit
 from quell.bench.data import VARIABLE, folder
 from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
 from quell.bench.problems import BenchError, Benchmark, choose, load
@@ -115,7 +116,8 @@ def perform(spec: Spec) -> dict[str, Any]:
 
     The same spec gives the same record, times aside. Its "trace" has the metrics of what would
     have been returned along the run, before any final boost of the posterior. Whatever the
-    algorithm raises is recorded under "error", for a crash is a result too.
+    algorithm raises is recorded under "error", for a crash is a result too. "version" and "commit"
+    say which source made the run.
 
     >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)
     >>> record = perform(spec)
@@ -132,6 +134,7 @@ def perform(spec: Spec) -> dict[str, Any]:
         bounded=algorithm.bounded_map,
     )
     record: dict[str, Any] = asdict(spec)
+    made_by = {"version": __version__, "commit": source_commit()}
     with single_threaded():
         try:
             answer = algorithm.run(
@@ -145,9 +148,9 @@ def perform(spec: Spec) -> dict[str, Any]:
             raise  # not the algorithm's fault
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            return {**record, "error": text, "version": __version__}
+            return {**record, "error": text, **made_by}
         record |= _scores(benchmark, answer, spec.seed)
-    return jsonable({**record, "version": __version__})
+    return jsonable({**record, **made_by})
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
