@@ -11,7 +11,7 @@ the original ones):
    error, and a check of the chains' moments.
 
 Ricker and g-and-k have no exact likelihood. Theirs is the synthetic likelihood of many simulations
-(ricker 3000, gandk 100, as in the check of the truths of the real data), estimated anew at every
+(ricker 3000, gandk 100, as in the check of the truths of the real data), estimated afresh at every
 point; moments, marginals and evidence come from importance sampling, in which independent noise of
 the weights averages out.
 
@@ -30,6 +30,9 @@ from typing import Any
 
 import numpy as np
 import scipy
+from truth.chains import BURN_IN, Chains, import_emcee, run_chains
+from truth.importance import LogDensity, Proposal, Weighted, adapt, fit_proposal
+from truth.writing import write_truth
 
 import quell
 from quell.arrays import FloatArray
@@ -39,9 +42,7 @@ from quell.bench.metrics import gskl
 from quell.bench.problems.base import BenchError, Benchmark
 from quell.bench.problems.real import DATA_SEED, REAL, data_of, module_of, simulated_data
 from quell.bench.truth import Truth
-from quell.bench.truth.chains import BURN_IN, Chains, import_emcee, run_chains
-from quell.bench.truth.importance import LogDensity, Proposal, Weighted, adapt, fit_proposal
-from quell.bench.truth.shipped import shipped_truth, write_truth
+from quell.bench.truth.shipped import shipped_truth
 from quell.space import InferenceSpace
 
 FOLDER = Path(__file__).parent.parent / "src" / "quell" / "bench" / "truth"
@@ -183,7 +184,7 @@ def compute(
 def likelihood_of(
     key: str, problem: Benchmark, observed: Any, plan: Plan, rng: np.random.Generator
 ) -> LogDensity:
-    """The log-likelihood of points (n, D): the exact one, or a synthetic one, estimated anew."""
+    """The log-likelihood of points (n, D): the exact one, or a synthetic one, estimated afresh."""
     if problem.exact is not None:
         return problem.exact
     estimate = module_of(key).likelihood(observed, plan.simulations).value

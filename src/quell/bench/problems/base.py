@@ -22,6 +22,8 @@ Simulator = Callable[[FloatArray, np.random.Generator], tuple[float, float]]
 #: Marks the streams of noise and of jitter; far from any count of evaluations or iterations, whose
 #: numbers mark all other streams of a run.
 NOISE_STREAM, JITTER_STREAM = 1_000_000_001, 1_000_000_002
+#: Children of a run's seed: the noise of all its evaluations in order, and its starting point.
+NOISE_CHILD, START_CHILD = 0, 1
 
 
 class BenchError(ValueError):
@@ -107,14 +109,13 @@ class Benchmark:
 
     def start(self, seed: int) -> FloatArray:
         """The starting point (D,) of the run with this seed: uniform in the plausible box."""
-        child = np.random.SeedSequence(seed).spawn(2)[1]
-        u = np.random.default_rng(child).random(self.dimension)
+        u = _child(seed, START_CHILD).random(self.dimension)
         return self.plausible_lower + u * (self.plausible_upper - self.plausible_lower)
 
     @staticmethod
     def noise_stream(seed: int) -> np.random.Generator:
         """The generator from which a run with this seed draws its noise, in order."""
-        return np.random.default_rng(np.random.SeedSequence(seed).spawn(2)[0])
+        return _child(seed, NOISE_CHILD)
 
     def as_problem(
         self,
@@ -222,6 +223,10 @@ class Benchmark:
     ) -> tuple[float, float]:
         assert self.exact is not None  # by the checks of the callers
         return float(self.exact(theta)) + sd * rng.standard_normal(), sd
+
+
+def _child(seed: int, number: int) -> np.random.Generator:
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
 
 
 def substream(rng: np.random.Generator, mark: int) -> np.random.Generator:

@@ -11,7 +11,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.bench.problems.base import BenchError
-from quell.bench.truth.importance import LogDensity, Proposal
+from truth.importance import LogDensity, Proposal
 
 #: Share of the steps that are jumps to a draw of the proposal; the others move along the
 #: differences between walkers (ter Braak 2006, Stat. Comput. 16, 239-249).

@@ -1,0 +1,1 @@
+"""How the truth about the problems on simulated data is found and written; see make_truth.py."""
