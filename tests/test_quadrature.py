@@ -4,6 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from helpers.mixtures import central_differences, make_mixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -41,16 +42,6 @@ def make_gp(dimension, n_samples=1, size=20, seed=0):
     )
 
 
-def make_mixture(n_components, dimension, seed=0):
-    rng = np.random.default_rng([seed, n_components, dimension])
-    return Mixture(
-        rng.dirichlet(np.full(n_components, 3.0)),
-        0.3 + rng.normal(size=(n_components, dimension)),
-        np.exp(rng.normal(-0.5, 0.4, n_components)),
-        np.exp(rng.normal(0.0, 0.4, dimension)),
-    )
-
-
 def component_draws(q, k, n, rng):
     return q.means[k] + q.scales[k] * q.lengths * rng.normal(size=(n, q.dimension))
 
@@ -70,18 +61,6 @@ def hermite_nodes(q, k, order):
     weights = np.prod(np.meshgrid(*[weight] * q.dimension, indexing="ij"), axis=0).ravel()
     points = q.means[k] + q.scales[k] * q.lengths * mesh.reshape(-1, q.dimension)
     return points, weights / weights.sum()
-
-
-def central_differences(function, q, step=1e-5):
-    """Gradient of function(mixture) over the free vector."""
-    free, size = q.to_vector(), (q.n_components, q.dimension)
-    return np.array(
-        [
-            function(Mixture.from_vector(free + step * unit, *size))
-            - function(Mixture.from_vector(free - step * unit, *size))
-            for unit in np.eye(len(free))
-        ]
-    ) / (2 * step)
 
 
 def assert_same_moments(actual, expected, tolerance):

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import NAMES, make_situation
+from helpers.acquisition import NAMES, make_situation
 
 from quell import acquisition
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import make_situation, modest, points, situations
+from helpers.acquisition import make_situation, modest, points, situations
 from hypothesis import given
 
 from quell.acquisition import ExpectedInformationGain

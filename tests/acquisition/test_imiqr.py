@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import U, lookahead_sds, make_situation, two_sinh
+from helpers.acquisition import U, lookahead_sds, make_situation, two_sinh
 
 from quell.acquisition import IMIQR, Situation
 from quell.acquisition.imiqr import log_two_sinh, pilot_draws

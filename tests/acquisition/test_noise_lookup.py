@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import make_situation, points
+from helpers.acquisition import make_situation, points
 
 from quell.acquisition import NoiseTable, Situation
 from quell.gp import GaussianProcess, TrainingData

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from acquisition_helpers import NAMES, central_differences, make_situation
+from helpers.acquisition import NAMES, make_situation
+from helpers.numeric import central_differences
 
 from quell.acquisition import Situation, by_name
 from quell.acquisition.regularise import (

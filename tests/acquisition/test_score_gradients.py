@@ -2,14 +2,8 @@
 
 import numpy as np
 import pytest
-from acquisition_helpers import (
-    NAMES,
-    central_differences,
-    make_situation,
-    modest,
-    points,
-    situations,
-)
+from helpers.acquisition import NAMES, make_situation, modest, points, situations
+from helpers.numeric import central_differences
 from hypothesis import given
 
 from quell.acquisition import SearchBox, Situation, by_name, candidates, maximise

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from acquisition_helpers import (
+from helpers.acquisition import (
     U,
     grid_1d,
     lookahead_sds,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from acquisition_helpers import U, grid_1d, lookahead_sds, make_situation, two_sinh
+from helpers.acquisition import U, grid_1d, lookahead_sds, make_situation, two_sinh
 
 from quell.acquisition import VIQR, WIQR, Situation
 from quell.gp import GaussianProcess, TrainingData

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from estimator_checks import check_estimators
+from helpers.estimators import check_estimators
 from scipy.special import ndtr
 from scipy.stats import binomtest, norm
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.io
-from estimator_checks import check_estimators
+from helpers.estimators import check_estimators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm

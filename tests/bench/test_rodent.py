@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from estimator_checks import check_estimators
+from helpers.estimators import check_estimators
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

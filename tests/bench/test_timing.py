@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from estimator_checks import check_estimators
+from helpers.estimators import check_estimators
 from scipy.io import savemat
 from scipy.stats import binomtest, norm
 

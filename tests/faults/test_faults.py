@@ -12,22 +12,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK, make, noisy
 
-from quell import InferenceFailed, JournalError, Problem, Settings, infer, read_journal
+from quell import InferenceFailed, JournalError, infer, read_journal
 
 KILLS = os.environ.get("QUELL_KILLS", "5")
-QUICK = Settings(final_components=0)
-
-
-def noisy(theta, rng):
-    return -0.5 * float(np.sum(np.square(theta))) + 0.5 * rng.standard_normal(), 0.5
 
 
 def run(path, target=noisy, budget=14):
-    problem = Problem(
-        target, lower=[-10.0], upper=[10.0], plausible_lower=[-3.0], plausible_upper=[3.0]
-    )
-    return infer(problem, budget=budget, seed=1, journal=path, progress=False, settings=QUICK)
+    return infer(make(target), budget=budget, seed=1, journal=path, progress=False, settings=QUICK)
 
 
 @pytest.fixture
@@ -93,7 +86,7 @@ def test_a_disk_that_is_full_from_the_start(path, small_files):
 
 READ_ONLY = """
 import os, sys
-sys.path.insert(0, sys.argv[2])
+sys.path[:0] = sys.argv[2:]
 import test_faults
 from quell import JournalError, read_journal
 path = sys.argv[1]
@@ -122,7 +115,7 @@ def test_a_folder_that_cannot_be_written_to(tmp_path):
     path.chmod(0o444)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, str(path), str(Path(__file__).parent)],
+            [sys.executable, "-c", READ_ONLY, str(path), *map(str, Path(__file__).parents[:2])],
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     finally:

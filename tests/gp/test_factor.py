@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from gp_helpers import modest
+from helpers.gp import modest
 from hypothesis import given
 from hypothesis import strategies as st
 

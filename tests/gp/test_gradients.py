@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from gp_helpers import assert_near, central_differences, make_data, make_theta, modest
+from helpers.gp import make_data, make_theta, modest
+from helpers.numeric import assert_near, central_differences
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -2,7 +2,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from gp_helpers import NOISES, assert_near, central_differences, make_data, modest
+from helpers.gp import NOISES, make_data, modest
+from helpers.numeric import assert_near, central_differences
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays

@@ -2,10 +2,8 @@ from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
-from gp_helpers import (
+from helpers.gp import (
     NOISES,
-    assert_near,
-    central_differences,
     make_data,
     make_theta,
     modest,
@@ -14,6 +12,7 @@ from gp_helpers import (
     naive_noise,
     theta_size,
 )
+from helpers.numeric import assert_near, central_differences
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays

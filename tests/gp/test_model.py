@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from gp_helpers import NOISES, make_data, make_theta, naive_kernel, naive_mean, naive_noise
+from helpers.gp import NOISES, make_data, make_theta, naive_kernel, naive_mean, naive_noise
 
 from quell.gp.model import Layout, kernel, mean_function, noise_variance
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
-from gp_helpers import (
+from helpers.gp import (
     NOISES,
-    assert_near,
     make_data,
     make_theta,
     naive_covariance,
@@ -11,6 +10,7 @@ from gp_helpers import (
     naive_noise,
     theta_size,
 )
+from helpers.numeric import assert_near
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 

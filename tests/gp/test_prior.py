@@ -3,7 +3,8 @@ import re
 
 import numpy as np
 import pytest
-from gp_helpers import assert_near, central_differences, make_data, modest
+from helpers.gp import make_data, modest
+from helpers.numeric import assert_near, central_differences
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats

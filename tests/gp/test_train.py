@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from gp_helpers import make_data, naive_covariance, naive_kernel, naive_mean
+from helpers.gp import make_data, naive_covariance, naive_kernel, naive_mean
 
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, refresh, retrain, train
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from infer_helpers import INF, Flaky, make, noisy, normal, run, same, true_log_evidence
+from helpers.problems import INF, Flaky, make, noisy, normal, run, same, true_log_evidence
 from scipy import stats
 
 import quell

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from infer_helpers import INF, QUICK, Flaky, make, noisy, normal, run, same, true_log_evidence
+from helpers.problems import INF, QUICK, Flaky, make, noisy, normal, run, same, true_log_evidence
 from rich.console import Console
 from scipy import stats
 

@@ -15,24 +15,13 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK, box, noisy
 
-from quell import InferenceFailed, Problem, Settings, infer, read_journal
+from quell import InferenceFailed, Problem, infer, read_journal
 from quell.evaluations import rng_for
 from quell.workers.executors import count_workers
 
-QUICK = Settings(final_components=0)
 SPAWN = get_context("spawn")  # a fork of a process with threads may hang
-
-
-def box(dimension=1):
-    return {
-        "lower": np.full(dimension, -10.0), "upper": np.full(dimension, 10.0),
-        "plausible_lower": np.full(dimension, -3.0), "plausible_upper": np.full(dimension, 3.0),
-    }  # fmt: skip
-
-
-def noisy(theta, rng):
-    return -0.5 * float(np.sum(np.square(theta))) + 0.5 * rng.standard_normal(), 0.5
 
 
 class Deadly:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK, box, noisy
 
 from quell import InferenceFailed, JournalError, Problem, Sampler, Settings, infer, read_journal
 from quell.evaluations import Answered, Asked, Forgotten, Origin
@@ -17,19 +18,6 @@ from quell.evaluations.events import this_process
 from quell.journal import Journal
 from quell.journal.rows import Row
 from quell.problem import Outcome
-
-QUICK = Settings(final_components=0)
-
-
-def box(dimension=1):
-    return {
-        "lower": np.full(dimension, -10.0), "upper": np.full(dimension, 10.0),
-        "plausible_lower": np.full(dimension, -3.0), "plausible_upper": np.full(dimension, 3.0),
-    }  # fmt: skip
-
-
-def noisy(theta, rng):
-    return -0.5 * float(np.sum(np.square(theta))) + 0.5 * rng.standard_normal(), 0.5
 
 
 def query(path, statement):

@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from helpers.mixtures import base_sample, central_differences, random_mixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -14,20 +15,6 @@ seeds = st.integers(0, 1000)
 sizes = pytest.mark.parametrize(
     ("n_components", "dimension"), [(1, 1), (1, 4), (2, 1), (3, 2), (5, 5), (12, 3)]
 )
-
-
-def random_mixture(n_components, dimension, seed=0, spread=1.5):
-    rng = np.random.default_rng([seed, n_components, dimension])
-    return Mixture(
-        rng.dirichlet(np.full(n_components, 2.0)),
-        spread * rng.normal(size=(n_components, dimension)),
-        np.exp(rng.normal(-0.3, 0.5, n_components)),
-        np.exp(rng.normal(0.0, 0.5, dimension)),
-    )
-
-
-def base_sample(n, dimension, seed=0):
-    return normal_base_sample(n, dimension, np.random.default_rng(seed))
 
 
 def gaussian_entropy(q):
@@ -44,19 +31,6 @@ def slow_entropy(q, base, points_from=None):
         w * q.log_density(mu + sigma * points.lengths * base).mean()
         for w, mu, sigma in zip(q.weights, points.means, points.scales, strict=True)
     )
-
-
-def central_differences(function, q, step=1e-5):
-    """The gradient of function(mixture) over the free vector."""
-    free = q.to_vector()
-    size = (q.n_components, q.dimension)
-    return np.array(
-        [
-            function(Mixture.from_vector(free + step * unit, *size))
-            - function(Mixture.from_vector(free - step * unit, *size))
-            for unit in np.eye(len(free))
-        ]
-    ) / (2 * step)
 
 
 # The base sample

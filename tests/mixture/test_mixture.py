@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from helpers.mixtures import random_mixture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -8,16 +9,6 @@ from quell.mixture import Mixture
 
 modest = settings(deadline=None, max_examples=25)
 sizes = {"n_components": st.integers(1, 6), "dimension": st.integers(1, 5)}
-
-
-def random_mixture(n_components, dimension, seed=0, spread=1.5):
-    rng = np.random.default_rng([seed, n_components, dimension])
-    return Mixture(
-        rng.dirichlet(np.full(n_components, 2.0)),
-        spread * rng.normal(size=(n_components, dimension)),
-        np.exp(rng.normal(-0.3, 0.5, n_components)),
-        np.exp(rng.normal(0.0, 0.5, dimension)),
-    )
 
 
 def reference_density(q, x):

@@ -9,6 +9,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +18,6 @@ from quell.studies.folder import file_stem
 from quell.study import study
 from quell.workers.process_per_call import ProcessDied, ProcessPerCall
 
-QUICK = Settings(final_components=0)
 SPAWN = get_context("spawn")
 
 

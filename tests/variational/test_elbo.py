@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
-from variational_helpers import Gaussian, base_sample, make_mixture, wavy_gp
+from helpers.mixtures import base_sample, make_mixture
+from helpers.variational import Gaussian, wavy_gp
 
 from quell.mixture import Mixture, entropy
 from quell.quadrature import Quadrature

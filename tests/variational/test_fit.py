@@ -1,20 +1,17 @@
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from variational_helpers import (
+from helpers.mixtures import assert_same_mixture, base_sample, central_differences, make_mixture
+from helpers.variational import (
     BANANA_LOG_Z,
     MODE_WEIGHTS,
     MODES,
     Gaussian,
-    assert_same_mixture,
     banana_gp,
-    base_sample,
-    central_differences,
-    make_mixture,
     make_theta,
     two_mode_gp,
     wavy_gp,
 )
+from scipy.optimize import brentq
 
 from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from helpers.mixtures import base_sample, central_differences, make_mixture
+from helpers.variational import wavy_gp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from variational_helpers import base_sample, central_differences, make_mixture, wavy_gp
 
 from quell.mixture import Mixture, entropy, entropy_lower_bound
 from quell.quadrature import Quadrature

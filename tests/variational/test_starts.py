@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from variational_helpers import assert_same_mixture, make_mixture
+from helpers.mixtures import assert_same_mixture, make_mixture
 
 from quell.mixture import Mixture
 from quell.variational.starts import candidates, from_points, grow, jitter

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from vbmc_helpers import elbo_of, fitted_state, make_history, solution_of
+from helpers.vbmc import elbo_of, fitted_state, make_history, solution_of
 
 from quell import Settings
 from quell.mixture import Mixture

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from helpers.vbmc import hand_theta, make_history, make_iteration
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vbmc_helpers import hand_theta, make_history, make_iteration
 
 from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture

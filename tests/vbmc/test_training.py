@@ -4,9 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from vbmc_helpers import (
+from helpers.vbmc import (
     fitted_state,
     make_history,
     make_problem,
@@ -14,6 +12,8 @@ from vbmc_helpers import (
     quadratic,
     unbounded_problem,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from quell import Evaluations, Settings
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vbmc_helpers import fitted_state, make_state, make_table, unbounded_problem
+from helpers.vbmc import fitted_state, make_state, make_table, unbounded_problem
 
 from quell import Evaluations, Settings
 from quell.vbmc import Action, TrainingSet, absorb, close_iteration, initial_state, propose

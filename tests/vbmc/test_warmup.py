@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vbmc_helpers import (
+from helpers.vbmc import (
     hand_fit,
     make_history,
     make_problem,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vbmc_helpers import (
+from helpers.vbmc import (
     elbo_of,
     fitted_state,
     hand_fit,

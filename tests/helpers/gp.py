@@ -14,9 +14,15 @@ NOISES = ("exact", "known", "unknown", "partly")
 
 
 def make_data(dimension, size, noise="known", seed=0):
-    """A wavy quadratic at normal points, with one of four kinds of noise report."""
+    """A wavy quadratic at normal points; see `wavy_quadratic`."""
     rng = np.random.default_rng([seed, dimension, size])
     x = 0.5 + rng.normal(size=(size, dimension)) * np.linspace(0.8, 1.5, dimension)
+    return wavy_quadratic(rng, x, noise)
+
+
+def wavy_quadratic(rng, x, noise="known"):
+    """Noisy values of a wavy quadratic at points ``x``, with one of four kinds of noise report."""
+    size = len(x)
     sd = rng.uniform(0.2, 1.0, size)
     y = 3 - 0.5 * (x**2).sum(axis=1) + 0.8 * np.sin(2 * x[:, 0]) + sd * rng.normal(size=size)
     reported = {
@@ -78,20 +84,3 @@ def naive_covariance(theta, x, variance):
     d = x.shape[1]
     nugget = 1e-13 * np.exp(2 * theta[d])
     return naive_kernel(theta, x, x) + np.diag(naive_noise(theta, variance, d) + nugget)
-
-
-def central_differences(function, point, step=1e-5):
-    """Derivative of a scalar or vector function of a vector; the last axis is the vector's."""
-    return np.stack(
-        [
-            (np.asarray(function(point + step * e)) - function(point - step * e)) / (2 * step)
-            for e in np.eye(len(point))
-        ],
-        axis=-1,
-    )
-
-
-def assert_near(actual, expected, tolerance):
-    """Equal to ``tolerance`` times the largest entry, or times one if all are smaller."""
-    scale = max(1.0, float(np.abs(expected).max()))
-    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * scale)

@@ -1,4 +1,4 @@
-"""Bad inputs, each of them handed in for real; `tests/test_fault_table.py` runs them.
+"""Bad inputs, each of them handed in for real; `tests/faults/test_fault_table.py` runs them.
 
 A case is a function that raises, warns, or returns text about a run that went on (or what it got,
 and text). What came of it is a row of docs/faults.md.
@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import scipy.stats
+from helpers.problems import QUICK, noisy
 
 from quell import Problem, Sampler, Settings, infer
 
-QUICK = Settings(final_components=0)
 BOX = {"lower": [-10.0], "upper": [10.0], "plausible_lower": [-3.0], "plausible_upper": [3.0]}
 BOTH = {key: value * 2 for key, value in BOX.items()}
 
@@ -57,10 +57,6 @@ class Case:
         for pattern in self.hide:
             text = re.sub(pattern, "…", text)
         return " / ".join(line.strip() for line in text.strip().splitlines())
-
-
-def noisy(theta, rng):
-    return -0.5 * float(np.sum(np.square(theta))) + 0.5 * rng.standard_normal(), 0.5
 
 
 def problem(target=noisy, **changes):

@@ -1,10 +1,10 @@
-"""Surrogates of known targets, with hyperparameters set by hand, and mixtures."""
+"""Surrogates of known targets, with hyperparameters set by hand."""
 
 import numpy as np
 from scipy.stats import qmc
 
 from quell.gp import GaussianProcess, TrainingData
-from quell.mixture import Mixture, normal_base_sample
+from quell.mixture import Mixture
 
 
 def make_theta(lengths, output_scale, mean_max, location, omega, base_noise=0.003):
@@ -17,20 +17,6 @@ def make_theta(lengths, output_scale, mean_max, location, omega, base_noise=0.00
             np.log(np.broadcast_to(omega, d)),
         ]
     )
-
-
-def make_mixture(n_components, dimension, seed=0):
-    rng = np.random.default_rng([seed, n_components, dimension])
-    return Mixture(
-        rng.dirichlet(np.full(n_components, 3.0)),
-        0.3 + rng.normal(size=(n_components, dimension)),
-        np.exp(rng.normal(-0.5, 0.4, n_components)),
-        np.exp(rng.normal(0.0, 0.4, dimension)),
-    )
-
-
-def base_sample(n, dimension, seed=0):
-    return normal_base_sample(n, dimension, np.random.default_rng(seed))
 
 
 def wavy_gp(dimension, n_samples=1, size=25, seed=0):
@@ -97,21 +83,3 @@ def two_mode_gp():
     y = np.logaddexp(*(np.log(MODE_WEIGHTS) - 0.5 * squared).T) - np.log(2 * np.pi)
     theta = make_theta([1.5, 1.5], 10.0, 0.0, 0.0, 3.0)
     return GaussianProcess.condition(TrainingData.from_arrays(x, y), [theta])
-
-
-def central_differences(function, q, step=1e-5):
-    """Gradient of function(mixture) over the free vector."""
-    free, size = q.to_vector(), (q.n_components, q.dimension)
-    return np.array(
-        [
-            function(Mixture.from_vector(free + step * unit, *size))
-            - function(Mixture.from_vector(free - step * unit, *size))
-            for unit in np.eye(len(free))
-        ]
-    ) / (2 * step)
-
-
-def assert_same_mixture(a, b):
-    """Bitwise the same."""
-    for name in ("weights", "means", "scales", "lengths"):
-        np.testing.assert_array_equal(getattr(a, name), getattr(b, name))

@@ -8,7 +8,7 @@ QUICK = Settings(final_components=0)
 INF = np.inf
 
 
-def box(dimension):
+def box(dimension=1):
     return {
         "lower": np.full(dimension, -10.0), "upper": np.full(dimension, 10.0),
         "plausible_lower": np.full(dimension, -3.0), "plausible_upper": np.full(dimension, 3.0),

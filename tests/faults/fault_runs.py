@@ -1,4 +1,4 @@
-"""Faults during a run, each of them made for real; `tests/test_fault_table.py` runs them."""
+"""Faults during a run, each of them made for real; `tests/faults/test_fault_table.py` runs them."""
 
 import contextlib
 import io
@@ -12,7 +12,8 @@ from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor, Th
 from multiprocessing import get_context
 
 import numpy as np
-from fault_cases import ARGUMENTS, PROBLEMS, QUICK, SAMPLERS, Case, noisy, problem, run
+from fault_cases import ARGUMENTS, PROBLEMS, SAMPLERS, Case, problem, run
+from helpers.problems import QUICK, noisy
 
 from quell import Sampler, infer
 from quell.cli import main

@@ -5,8 +5,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from helpers.gp import wavy_quadratic
 from quell.acquisition import Situation
-from quell.gp import GaussianProcess, TrainingData
+from quell.gp import GaussianProcess
 from quell.mixture import Mixture
 
 modest = settings(deadline=None, max_examples=12)
@@ -27,15 +28,7 @@ def make_situation(dimension=2, n_samples=4, noise="known", pending=0, seed=0, s
     """A wavy quadratic, unequal weights of the samples, a mixture roughly where it is high."""
     rng = np.random.default_rng([seed, dimension, n_samples])
     x = rng.normal(size=(size, dimension)) * 1.2
-    sd = rng.uniform(0.2, 1.0, size)
-    y = 3 - 0.5 * (x**2).sum(axis=1) + 0.8 * np.sin(2 * x[:, 0]) + sd * rng.normal(size=size)
-    reported = {
-        "exact": np.zeros(size),
-        "known": sd,
-        "unknown": np.full(size, np.nan),
-        "partly": np.where(np.arange(size) % 3 == 0, np.nan, sd),
-    }[noise]
-    data = TrainingData.from_arrays(x, y, reported)
+    data = wavy_quadratic(rng, x, noise)
     d = dimension
     theta = np.concatenate([np.full(d, 0.2), [0.6, -2.0, 3.0], np.zeros(d), np.full(d, 0.3)])
     if noise in ("unknown", "partly"):
@@ -55,12 +48,6 @@ def make_situation(dimension=2, n_samples=4, noise="known", pending=0, seed=0, s
 
 def points(situation, n, seed=0):
     return np.random.default_rng([seed, n]).normal(size=(n, situation.gp.dimension))
-
-
-def central_differences(function, x, step=1e-5):
-    return np.array(
-        [(function(x + step * e) - function(x - step * e)) / (2 * step) for e in np.eye(len(x))]
-    )
 
 
 def two_sinh(y):

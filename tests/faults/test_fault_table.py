@@ -1,6 +1,6 @@
 """Every fault of docs/faults.md is made, and gets what the page says.
 
-QUELL_WRITE_DOCS=1 writes the page anew.
+QUELL_WRITE_DOCS=1 writes the page again.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from fault_runs import GROUPS
 
-PAGE = Path(__file__).parents[1] / "docs" / "faults.md"
+PAGE = Path(__file__).parents[2] / "docs" / "faults.md"
 INTRODUCTION = """\
 # What happens when something goes wrong
 
@@ -18,7 +18,7 @@ little as possible: a failed evaluation is recorded and the run goes on; when it
 exception has all evaluations (`error.evaluations`), and a journal has them on disk. Paths and
 numbers that depend on the machine are left out (…) or shortened below.
 
-This page is written by `tests/test_fault_table.py`, which makes every fault for real.
+This page is written by `tests/faults/test_fault_table.py`, which makes every fault for real.
 """
 
 
@@ -54,4 +54,4 @@ def test_every_fault_gets_what_the_page_says(tmp_path):
         PAGE.write_text(text, encoding="utf-8")
     if not PAGE.parent.is_dir():
         pytest.skip("the documentation is not part of this source tree")
-    assert PAGE.read_text(encoding="utf-8") == text, "write it anew: QUELL_WRITE_DOCS=1"
+    assert PAGE.read_text(encoding="utf-8") == text, "write it again: QUELL_WRITE_DOCS=1"

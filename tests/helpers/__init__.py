@@ -1,0 +1,1 @@
+"""What several test files share; ``tests/`` is on the path of imports (see conftest.py)."""
