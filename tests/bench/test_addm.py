@@ -66,7 +66,7 @@ def test_ties_between_bins_are_decided_as_in_the_original():
         assert data.item[trial - 1, bin_ - 1] != data.item[trial - 1, bin_]
 
 
-BOX = list(zip(addm.LOWER, addm.UPPER, strict=True))
+BOX = [(parameter.lower, parameter.upper) for parameter in addm.PARAMETERS]
 
 
 @pytest.mark.parametrize(

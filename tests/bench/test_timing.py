@@ -17,7 +17,7 @@ needs_data = pytest.mark.skipif(
     not DATA, reason="QUELL_DATA is not set, so there are no data and no reference values"
 )
 MODE = timing.GENERATING["timing"]
-BOX = list(zip(timing.LOWER, timing.UPPER, strict=True))
+BOX = [(parameter.lower, parameter.upper) for parameter in timing.PARAMETERS]
 
 
 @pytest.fixture(scope="module")

@@ -49,15 +49,18 @@ from scipy.special import ndtr
 from quell.arrays import FloatArray
 from quell.bench.problems.addm_trials import LEFT, RIGHT, STEP, Data, design, drift, read
 from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Model, Parameter
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
 from quell.likelihoods.ibs import ibs_from_log_probabilities
 
 __all__ = ["GENERATING", "Data", "build", "read", "simulate_data"]
 
-NAMES = ("sigma_eps", "d", "beta", "lambda")
-LOWER, UPPER = (0.1, 0.0, 0.0, 0.01), (2.0, 5.0, 1.0, 0.2)
-PLAUSIBLE_LOWER, PLAUSIBLE_UPPER = (0.2, 0.1, 0.1, 0.03), (1.0, 2.0, 0.9, 0.1)
+PARAMETERS = (
+    Parameter("sigma_eps", 0.1, 0.2, 1.0, 2.0),
+    Parameter("d", 0.0, 0.1, 2.0, 5.0),
+    Parameter("beta", 0.0, 0.1, 0.9, 1.0),
+    Parameter("lambda", 0.01, 0.03, 0.1, 0.2),
+)
 REPEATS, NOISE_SD = 20, 2.8
 
 #: Parameters behind simulated data: near the posterior means of the real ones.
@@ -224,11 +227,5 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
         return ibs_from_log_probabilities(log_p, repeats=REPEATS, rng=rng)
 
     return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
-        exact=exact,
-        simulator=simulator,
-        fast=fast,
-        emulated_sd=NOISE_SD,
+        PARAMETERS, exact=exact, simulator=simulator, fast=fast, emulated_sd=NOISE_SD
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
 from quell.bench.parsing import parsing
+from quell.bench.problems.model import ReadOnly
 
 FILE = "data/krajbich2010/krajbichetal2010_2subjs.csv"
 COLUMNS = ("subject", "trial", "fixdur", "leftval", "rightval", "choice", "roi")
@@ -42,7 +43,7 @@ SUBJECTS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ReadOnly):
     """n trials of B time bins.
 
     ``left`` and ``right`` (n,) are the ratings a and b of the two items, ``item`` (n, B) is the
@@ -55,10 +56,6 @@ class Data:
     item: NDArray[np.int64]
     choice: NDArray[np.int64]
     bin: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
     @property
     def bins(self) -> int:

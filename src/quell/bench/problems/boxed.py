@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
 from quell.bench.problems.base import BenchError
-from quell.bench.problems.model import Estimator, Likelihood, Model
+from quell.bench.problems.model import Estimator, Likelihood, Model, Parameter
 
 #: A point this far outside the box, in units of its width, is taken to lie on its face.
 ROUNDING = 1e-9
@@ -68,23 +68,22 @@ class Box:
 
 
 def boxed_model(
-    names: tuple[str, ...],
-    bounds: tuple[ArrayLike, ArrayLike],
-    plausible: tuple[ArrayLike, ArrayLike],
+    parameters: Sequence[Parameter],
     *,
     exact: Callable[[FloatArray], float] | None = None,
     simulator: Callable[[FloatArray, np.random.Generator], tuple[float, float]] | None = None,
     fast: Callable[[FloatArray, np.random.Generator], tuple[float, float]] | None = None,
     emulated_sd: float | None = None,
 ) -> Model:
-    """A model on the box between ``bounds`` from functions of one point in it.
+    """A model on the box of its ``parameters`` from functions of one point in it.
 
-    >>> model = boxed_model(("a",), ([0.0], [1.0]), ([0.2], [0.8]), exact=lambda theta: theta[0])
+    >>> model = boxed_model([Parameter("a", 0.0, 0.2, 0.8, 1.0)], exact=lambda theta: theta[0])
     >>> model.exact([[0.5], [2.0]])
     array([ 0.5, -inf])
     """
-    lower, upper, plausible_lower, plausible_upper = (
-        np.array(side, dtype=np.float64) for side in (*bounds, *plausible)
+    names, *sides = zip(*parameters, strict=True)
+    lower, plausible_lower, plausible_upper, upper = (
+        np.array(side, dtype=np.float64) for side in sides
     )
     box = Box(lower, upper)
     return Model(

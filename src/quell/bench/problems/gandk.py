@@ -30,15 +30,20 @@ from scipy.special import betaln, psi
 from quell.arrays import FloatArray
 from quell.bench.data import read_json
 from quell.bench.parsing import parsing
+from quell.bench.problems.boxed import boxed_model
 from quell.bench.problems.model import Model
-from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
+from quell.bench.problems.summarised import SIMULATIONS, parameter, summary_likelihood
 from quell.likelihoods.synthetic import SyntheticLikelihood
 
 FILE = {"gandk": "data/price2018/gandk_skewt_mle.json"}
 C_FIXED, DRAWS = 0.8, 10_000
 
-NAMES = ("a", "b", "g", "k")
-LOWER, UPPER = np.array([2.5, 0.5, 1.5, 0.3]), np.array([3.5, 1.5, 2.5, 0.7])
+PARAMETERS = (
+    parameter("a", 2.5, 3.5),
+    parameter("b", 0.5, 1.5),
+    parameter("g", 1.5, 2.5),
+    parameter("k", 0.3, 0.7),
+)
 #: Parameters behind simulated data: near the posterior mean of the observed ones.
 GENERATING = {"gandk": (2.99, 1.0, 2.08, 0.5)}
 
@@ -141,4 +146,4 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     >>> -40 < value < -15, 0.05 < sd < 1
     (True, True)
     """
-    return summarised_model(NAMES, LOWER, UPPER, likelihood(data, SIMULATIONS))
+    return boxed_model(PARAMETERS, simulator=likelihood(data, SIMULATIONS))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,24 @@ from quell.arrays import FloatArray
 
 Likelihood = Callable[[ArrayLike], FloatArray]
 Estimator = Callable[[ArrayLike, np.random.Generator], tuple[float, float]]
+
+
+class Parameter(NamedTuple):
+    """A parameter of a model: its hard bounds and, within them, where it plausibly is."""
+
+    name: str
+    lower: float
+    plausible_lower: float
+    plausible_upper: float
+    upper: float
+
+
+class ReadOnly:
+    """A base of frozen dataclasses with data: nobody can write to their arrays."""
+
+    def __post_init__(self) -> None:
+        for array in vars(self).values():
+            array.setflags(write=False)
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing, read_mat
 from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Model, Parameter, ReadOnly
 from quell.bench.problems.rounds import ibs_in_rounds
 from quell.likelihoods import ibs_from_log_probabilities
 
@@ -30,11 +30,14 @@ TRIALS = {"multisensory_s1": (372, 374, 323), "multisensory_s2": (373, 244, 240)
 SAME, DIFFERENT = 1, 2
 REPEATS, NOISE_SD = 200, 1.3
 
-NAMES = ("sigma_vis_1", "sigma_vis_2", "sigma_vis_3", "sigma_vest", "lambda", "kappa")
-LOWER = (0.5, 0.5, 0.5, 0.5, 0.005, 0.25)
-UPPER = (80.0, 80.0, 80.0, 80.0, 0.5, 180.0)
-PLAUSIBLE_LOWER = (1.0, 1.0, 1.0, 1.0, 0.01, 1.0)
-PLAUSIBLE_UPPER = (40.0, 40.0, 40.0, 40.0, 0.2, 45.0)
+PARAMETERS = (
+    Parameter("sigma_vis_1", 0.5, 1.0, 40.0, 80.0),
+    Parameter("sigma_vis_2", 0.5, 1.0, 40.0, 80.0),
+    Parameter("sigma_vis_3", 0.5, 1.0, 40.0, 80.0),
+    Parameter("sigma_vest", 0.5, 1.0, 40.0, 80.0),
+    Parameter("lambda", 0.005, 0.01, 0.2, 0.5),
+    Parameter("kappa", 0.25, 1.0, 45.0, 180.0),
+)
 #: Parameters behind simulated data: near the posterior means of the real ones.
 GENERATING = {
     "multisensory_s1": (4.4, 4.0, 9.4, 5.4, 0.034, 10.2),
@@ -43,17 +46,13 @@ GENERATING = {
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ReadOnly):
     """n trials: ``condition`` 0, 1 or 2, directions (deg) and ``response``, 1 or 2; all (n,)."""
 
     condition: NDArray[np.intp]
     s_vest: FloatArray
     s_vis: FloatArray
     response: NDArray[np.intp]
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
 
 def read(key: str) -> Data:
@@ -146,13 +145,7 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (subjects differ in th
         return ibs_from_log_probabilities(log_p, repeats=REPEATS, rng=rng, counts=counts)
 
     return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
-        exact=exact,
-        simulator=simulator,
-        fast=fast,
-        emulated_sd=NOISE_SD,
+        PARAMETERS, exact=exact, simulator=simulator, fast=fast, emulated_sd=NOISE_SD
     )
 
 

@@ -23,7 +23,7 @@ from scipy.special import gammaln
 
 from quell.arrays import FloatArray
 from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Model, Parameter
 from quell.bench.problems.neuronal_trials import (
     CELLS,
     COMPONENTS,
@@ -45,11 +45,15 @@ LOG_EXPONENT_MEAN, LOG_EXPONENT_SD = 1.15, 0.3
 
 #: Preferred direction (deg), preferred spatial frequency f0 (cycles/deg), aspect ratio a,
 #: derivative order b, inhibitory gain g, response exponent ρ, variance v of the response gain.
-NAMES = ("theta1", "theta2", "theta3", "theta4", "theta5", "theta6", "theta7")
-LOWER = (0.0, 0.05, 0.1, 0.1, -1.0, 1.0, 0.001)
-UPPER = (360.0, 15.0, 3.5, 3.5, 1.0, 6.5, 10.0)
-PLAUSIBLE_LOWER = (90.0, 0.5, 0.3, 0.3, -0.3, 1.01, 0.015)
-PLAUSIBLE_UPPER = (270.0, 10.0, 3.2, 3.2, 0.3, 5.0, 1.0)
+PARAMETERS = (
+    Parameter("theta1", 0.0, 90.0, 270.0, 360.0),
+    Parameter("theta2", 0.05, 0.5, 10.0, 15.0),
+    Parameter("theta3", 0.1, 0.3, 3.2, 3.5),
+    Parameter("theta4", 0.1, 0.3, 3.2, 3.5),
+    Parameter("theta5", -1.0, -0.3, 0.3, 1.0),
+    Parameter("theta6", 1.0, 1.01, 5.0, 6.5),
+    Parameter("theta7", 0.001, 0.015, 1.0, 10.0),
+)
 #: The noise of one evaluation in the paper.
 NOISE_SD = 2.0
 
@@ -164,10 +168,4 @@ def build(key: str, data: Data) -> Model:
         log_density = -0.5 * z**2 - np.log(exponent * LOG_EXPONENT_SD * np.sqrt(2 * np.pi))
         return float(np.log(likelihood).sum() + log_density)
 
-    return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
-        exact=exact,
-        emulated_sd=NOISE_SD,
-    )
+    return boxed_model(PARAMETERS, exact=exact, emulated_sd=NOISE_SD)

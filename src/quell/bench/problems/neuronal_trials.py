@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
 from quell.bench.parsing import parsing, read_mat
+from quell.bench.problems.model import ReadOnly
 
 FRAMES, FRAME_RATE = 120, 120.0
 #: Trials of the mixture experiment, blanks among them, gratings in a mixture.
@@ -76,7 +77,7 @@ CELLS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Trials:
+class Trials(ReadOnly):
     """n trials of one experiment, with stimuli of J gratings; NaN where the screen is blank.
 
     ``duration`` (s) and ``count`` (spikes) are (n,); ``orientation`` and ``phase`` (deg),
@@ -92,10 +93,6 @@ class Trials:
     spatial: FloatArray
     contrast: FloatArray
     normalisation: FloatArray
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
     @property
     def drive(self) -> FloatArray:

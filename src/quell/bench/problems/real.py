@@ -61,17 +61,9 @@ def real_problem(key: str, _dimension: int) -> Benchmark:
     model = module_of(key).build(key, observed)
     return Benchmark(
         name=key,
-        names=model.names,
-        lower=model.lower,
-        upper=model.upper,
-        plausible_lower=model.plausible_lower,
-        plausible_upper=model.plausible_upper,
-        exact=model.exact,
         make_truth=partial(_truth, key, model.names, observed, kind == "real"),
-        emulated_sd=model.emulated_sd,
-        simulator=model.simulator,
-        fast=model.fast,
         data=kind,
+        **vars(model),
     )
 
 

@@ -18,27 +18,28 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.bench.parsing import parsing
-from quell.bench.problems.model import Model
-from quell.bench.problems.summarised import SIMULATIONS, summarised_model, summary_likelihood
+from quell.bench.problems.boxed import boxed_model
+from quell.bench.problems.model import Model, ReadOnly
+from quell.bench.problems.summarised import SIMULATIONS, parameter, summary_likelihood
 from quell.likelihoods.synthetic import SyntheticLikelihood
 
 FILE = {"ricker": "data/wood2010/ricker_observations.csv"}
 STEPS, LAGS, POWER = 50, 6, 0.3
 
-NAMES = ("log_r", "phi", "sigma_e")
-LOWER, UPPER = np.array([3.0, 4.0, 0.0]), np.array([5.0, 20.0, 0.8])
+PARAMETERS = (
+    parameter("log_r", 3.0, 5.0),
+    parameter("phi", 4.0, 20.0),
+    parameter("sigma_e", 0.0, 0.8),
+)
 #: Parameters behind simulated data: those stated for the observed ones.
 GENERATING = {"ricker": (3.8, 10.0, 0.3)}
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ReadOnly):
     """The observed ``counts`` (50,)."""
 
     counts: FloatArray
-
-    def __post_init__(self) -> None:
-        self.counts.setflags(write=False)
 
 
 def read(key: str) -> Data:
@@ -135,4 +136,4 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     >>> -40 < value < -10, 0.5 < sd < 3
     (True, True)
     """
-    return summarised_model(NAMES, LOWER, UPPER, likelihood(data, SIMULATIONS))
+    return boxed_model(PARAMETERS, simulator=likelihood(data, SIMULATIONS))

@@ -17,7 +17,7 @@ from scipy.special import expit
 from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing
 from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Model, Parameter, ReadOnly
 from quell.bench.problems.rounds import ibs_in_rounds
 from quell.likelihoods import ibs_from_log_probabilities
 
@@ -29,22 +29,18 @@ LAPSE, REPEATS, NOISE_SD = 0.02, 500, 3.18
 WINDOW, TIME_CONSTANT = 200, 20.0
 
 NAMES = ("w_L0", "w_R0", "w_0", "w_L1", "w_R1", "w_L2", "w_R2", "w_c", "w_sbar")
-BOUND, PLAUSIBLE_BOUND = 3.0, 1.0
+PARAMETERS = tuple(Parameter(name, -3.0, -1.0, 1.0, 3.0) for name in NAMES)
 #: Weights behind simulated data: near the posterior mean of the real ones.
 GENERATING = {"rodent": (1.46, -2.17, 0.07, -0.33, 0.68, 0.53, -0.49, 0.36, -1.1)}
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ReadOnly):
     """n trials in order: stimuli ``s1`` and ``s2`` (n,) and choices ``y`` (n,), 1 or 2."""
 
     s1: FloatArray
     s2: FloatArray
     y: FloatArray
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
 
 def read(key: str) -> Data:
@@ -124,13 +120,6 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (one data set only)
     def fast(w: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
         return ibs_from_log_probabilities(log_probabilities(w), repeats=REPEATS, rng=rng)
 
-    bound, plausible = np.full(len(NAMES), BOUND), np.full(len(NAMES), PLAUSIBLE_BOUND)
     return boxed_model(
-        NAMES,
-        (-bound, bound),
-        (-plausible, plausible),
-        exact=exact,
-        simulator=simulator,
-        fast=fast,
-        emulated_sd=NOISE_SD,
+        PARAMETERS, exact=exact, simulator=simulator, fast=fast, emulated_sd=NOISE_SD
     )

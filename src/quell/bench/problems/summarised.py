@@ -1,4 +1,4 @@
-"""Models whose likelihood is synthetic: the estimator and the box they share."""
+"""Models whose likelihood is synthetic: the estimator they share, and their kind of box."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Parameter
 from quell.likelihoods.synthetic import Summary, SyntheticLikelihood, synthetic_likelihood
 
 #: Simulations behind one evaluation, resamples behind its SD, and the lowest value.
@@ -33,18 +32,11 @@ def summary_likelihood(
     )  # fmt: skip
 
 
-def summarised_model(
-    names: tuple[str, ...], lower: FloatArray, upper: FloatArray, likelihood: SyntheticLikelihood
-) -> Model:
-    """The model on the box ``lower`` to ``upper``, (D,) each; its noisy likelihood is all it has.
+def parameter(name: str, lower: float, upper: float) -> Parameter:
+    """A parameter between two bounds, plausible but for a margin on either side.
 
-    >>> likelihood = summary_likelihood(
-    ...     lambda theta, n, rng: rng.normal(theta, 1.0, (n, 1)), np.zeros(1), 100)
-    >>> model = summarised_model(("a",), np.zeros(1), np.ones(1), likelihood)
-    >>> model.plausible_lower, model.plausible_upper, model.exact is None
-    (array([0.1]), array([0.9]), True)
+    >>> parameter("a", 0.0, 10.0)
+    Parameter(name='a', lower=0.0, plausible_lower=1.0, plausible_upper=9.0, upper=10.0)
     """
     margin = MARGIN * (upper - lower)
-    return boxed_model(
-        names, (lower, upper), (lower + margin, upper - margin), simulator=likelihood
-    )
+    return Parameter(name, lower, lower + margin, upper - margin, upper)

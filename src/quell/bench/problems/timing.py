@@ -35,14 +35,17 @@ from scipy.special import ndtr, ndtri
 from quell.arrays import BoolArray, FloatArray
 from quell.bench.parsing import parsing, read_mat
 from quell.bench.problems.boxed import boxed_model
-from quell.bench.problems.model import Model
+from quell.bench.problems.model import Model, Parameter, ReadOnly
 from quell.bench.problems.streams import Positions, Stream, ibs_from_streams, with_lapses
 from quell.likelihoods.ibs import ibs_from_log_probabilities
 
-NAMES = ("w_s", "w_m", "mu_p", "sigma_p", "lambda")
-LOWER, UPPER = (0.01, 0.01, 0.3, 0.0375, 0.01), (0.5, 0.5, 1.95, 0.75, 0.2)
-PLAUSIBLE_LOWER = (0.05, 0.05, 0.6, 0.075, 0.02)
-PLAUSIBLE_UPPER = (0.25, 0.25, 0.975, 0.375, 0.05)
+PARAMETERS = (
+    Parameter("w_s", 0.01, 0.05, 0.25, 0.5),
+    Parameter("w_m", 0.01, 0.05, 0.25, 0.5),
+    Parameter("mu_p", 0.3, 0.6, 0.975, 1.95),
+    Parameter("sigma_p", 0.0375, 0.075, 0.375, 0.75),
+    Parameter("lambda", 0.01, 0.02, 0.05, 0.2),
+)
 REPEATS, NOISE_SD = 500, 2.2
 
 #: Parameters behind simulated data: near the posterior mean of the real ones.
@@ -68,15 +71,11 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Data:
+class Data(ReadOnly):
     """n trials: ``interval`` (n,), the number 0 .. 5 of the interval, and ``bin`` (n,)."""
 
     interval: NDArray[np.int64]
     bin: NDArray[np.int64]
-
-    def __post_init__(self) -> None:
-        for array in vars(self).values():
-            array.setflags(write=False)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -276,11 +275,5 @@ def build(key: str, data: Data) -> Model:  # noqa: ARG001 (there is one particip
         )
 
     return boxed_model(
-        NAMES,
-        (LOWER, UPPER),
-        (PLAUSIBLE_LOWER, PLAUSIBLE_UPPER),
-        exact=exact,
-        simulator=simulator,
-        fast=fast,
-        emulated_sd=NOISE_SD,
+        PARAMETERS, exact=exact, simulator=simulator, fast=fast, emulated_sd=NOISE_SD
     )
