@@ -27,7 +27,7 @@ TEST_POINTS = 500
 
 
 class Setting:
-    """Data, hyperparameters and a mixture of one size, in Quell's and gpyreg's clothes."""
+    """Data, hyperparameters and a mixture of one size, as Quell and as gpyreg take them."""
 
     def __init__(self, dimension: int, n: int, n_samples: int, n_components: int) -> None:
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Tables of campaigns that compare in a way of their own."""
+"""Tables of the campaigns for which the usual one is not enough."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -16,7 +16,7 @@ DIGITS = 5
 
 
 def rounded(value: Any) -> Any:
-    """Floats to five significant digits, whatever holds them."""
+    """A float to five significant digits; anything else as it is."""
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     return value

@@ -12,7 +12,7 @@ DEFAULT_OUT = "quell-bench.jsonl"
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains in one line."""
+    """Reports a wrong command line in one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")

@@ -1,4 +1,4 @@
-"""The executor that imitates a crowd of workers: random order, the same for the same seed."""
+"""The executor that imitates several workers: random order, the same for the same seed."""
 
 import threading
 from concurrent.futures import CancelledError
@@ -79,7 +79,7 @@ def test_an_interrupted_call_can_be_made_again():
     assert future.result() == 5
 
 
-def test_infer_with_a_crowd_is_reproducible_and_has_the_streams_of_any_run():
+def test_infer_with_eight_workers_is_reproducible_and_has_the_streams_of_any_run():
     """All in this thread; an evaluation depends on its index, not on when it is made."""
     threads, values = set(), {}
 

@@ -35,7 +35,7 @@ class Case:
     act: Callable[[Path], object]
     hide: tuple[str, ...] = ()
 
-    def come_of_it(self, folder: Path) -> tuple[str, str]:
+    def outcome(self, folder: Path) -> tuple[str, str]:
         """What it gets, and the text."""
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

@@ -43,7 +43,7 @@ def test_every_fault_gets_what_the_page_says(tmp_path):
         for i, case in enumerate(cases):
             folder = tmp_path / f"{group[:4]}{i}"
             folder.mkdir()
-            gets, text = case.come_of_it(folder)
+            gets, text = case.outcome(folder)
             rows[group].append((case.what, gets, text))
             if gets != case.gets or case.says not in text:
                 wrong.append(f"{case.what}: {gets}: {text}")

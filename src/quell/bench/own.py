@@ -1,4 +1,4 @@
-"""Runs of Quell itself, with whatever settings an algorithm of the benchmark has."""
+"""Runs of Quell itself, with the settings of an algorithm of the benchmark."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Records:
     repeated: int = 0
 
     def add(self, line: bytes) -> None:
-        """Take in one line of a file."""
+        """Add the record in one line of a file."""
         if not line.strip():
             return
         try:
@@ -77,7 +77,7 @@ class Writer:
             raise BenchError(f"cannot write {path}: it is not an ordinary file")
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one record; where that fails it is saved elsewhere, for a run is expensive."""
+        """Write one record; where that fails it is saved elsewhere, as runs are expensive."""
         line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
         try:
             if fcntl is not None:

@@ -6,19 +6,21 @@ from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from quell.bench.problems.base import BenchError, Mode, Noise
+from quell.bench.problems.base import BenchError
 from quell.bench.records import Writer, read_records
-from quell.bench.single import Spec
+from quell.bench.single import Setting, Spec
 from quell.bench.workers import perform_all
 from quell.studies.campaign import campaign_display
 
 
 @dataclass(frozen=True)
 class Summary:
-    """What a campaign did: runs ``done`` now, ``skipped`` for they were in the file already,
-    ``failed`` with an error on record, and ``lost``, which left no record and can be repeated.
+    """What a campaign did: how many runs of each kind, and lines of the file it could not read.
+
+    Runs are ``done`` now, ``skipped`` because they were in the file already, ``failed`` with an
+    error on record, or ``lost``: without a record, so that they can be repeated.
     """
 
     done: int = 0
@@ -32,14 +34,7 @@ def plan(
     problem: str | Sequence[str],
     algorithm: str | Sequence[str] = "quell",
     seeds: Iterable[int] = range(10),
-    *,
-    mode: Mode = "noisy",
-    noise: Noise = None,
-    noise_jitter: float = 0.0,
-    fast: bool = False,
-    budget: int | None = None,
-    dim: int | None = None,
-    stop_early: bool = False,
+    **setting: Unpack[Setting],
 ) -> list[Spec]:
     """Every algorithm on every problem with every seed, as `run` takes them; seed by seed.
 
@@ -49,12 +44,11 @@ def plan(
     problems = [problem] if isinstance(problem, str) else list(problem)
     algorithms = [algorithm] if isinstance(algorithm, str) else list(algorithm)
     return [
-        Spec.make(
-            name, method, seed, mode=mode, noise=noise, noise_jitter=noise_jitter,
-            fast=fast, budget=budget, dim=dim, stop_early=stop_early,
-        )
-        for seed in seeds for name in problems for method in algorithms
-    ]  # fmt: skip
+        Spec.make(name, method, seed, **setting)
+        for seed in seeds
+        for name in problems
+        for method in algorithms
+    ]
 
 
 def run(
@@ -63,33 +57,48 @@ def run(
     seeds: Iterable[int] = range(10),
     *,
     out: str | Path,
-    mode: Mode = "noisy",
-    noise: Noise = None,
-    noise_jitter: float = 0.0,
-    fast: bool = False,
-    budget: int | None = None,
-    dim: int | None = None,
     jobs: int = 1,
-    stop_early: bool = False,
     progress: bool = True,
+    **setting: Unpack[Setting],
 ) -> Summary:
     """Run every algorithm on every problem with every seed, and append the records to ``out``.
 
     A run that is in the file already is not repeated, so an interrupted campaign is continued by
-    the same call. ``jobs`` runs are under way at a time, each in a process of its own with one
-    thread. Nothing stops before its ``budget``, 50 (D + 2) by default, unless ``stop_early``.
-    Mode "noisy" is the problem's own noise, drawn by its shortcut if ``fast``; mode "exact" with
-    ``noise`` is emulated noise of that SD on the exact target ("paper": each problem's usual SD).
-    The SD reported is off by a log-normal factor with spread ``noise_jitter``. Scripts that call
-    this need the usual ``if __name__ == "__main__":``.
+    the same call. Scripts that call this need the usual ``if __name__ == "__main__":``.
 
+    Parameters
+    ----------
+    problem, algorithm
+        One or more names; ``quell bench list`` has them all.
+    seeds
+        One run for each.
+    out
+        The file, with one line of JSON per run.
+    jobs
+        Runs under way at a time, each in a process of its own with one thread.
+    progress
+        Show a bar and a line per finished run on standard error.
+    mode
+        "noisy" (the default): the problem's own noise. "exact": its exact target.
+    noise
+        With mode "exact": the SD of emulated noise; "paper" for each problem's usual SD.
+    noise_jitter
+        The SD that is reported is off by a log-normal factor with this spread.
+    fast
+        With mode "noisy": draw the noise by a shortcut with the same law.
+    budget
+        Evaluations per run, 50 (D + 2) by default; all are made unless ``stop_early``.
+    dim
+        The dimension, for problems that exist in many.
+    stop_early
+        Let algorithms stop before the budget is spent.
+
+    Examples
+    --------
     >>> summary = run("rosenbrock", seeds=range(5), mode="exact", noise=1.0,
     ...               jobs=2, out="runs.jsonl")  # doctest: +SKIP
     """
-    specs = plan(
-        problem, algorithm, seeds, mode=mode, noise=noise, noise_jitter=noise_jitter,
-        fast=fast, budget=budget, dim=dim, stop_early=stop_early,
-    )  # fmt: skip
+    specs = plan(problem, algorithm, seeds, **setting)
     return run_specs(specs, out=out, jobs=jobs, progress=progress)
 
 

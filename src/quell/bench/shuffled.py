@@ -1,4 +1,4 @@
-"""An executor that imitates a crowd of workers in one thread: calls end in a random order.
+"""An executor that imitates several workers in one thread: calls end in a random order.
 
 The order is a function of a generator, so a run by such an executor is the same every time,
 although its answers come as from workers who race. No time passes while calls are under way.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -22,6 +22,18 @@ from quell.version import __version__
 
 #: Tell the streams of the draws behind metrics and ranks apart from all others of a run.
 METRIC_STREAM, RANK_STREAM = 7, 8
+
+
+class Setting(TypedDict, total=False):
+    """How an algorithm is run on a problem; what is left out has the default of `Spec.make`."""
+
+    mode: Mode
+    noise: Noise
+    noise_jitter: float
+    budget: int | None
+    dim: int | None
+    stop_early: bool
+    fast: bool
 
 
 @dataclass(frozen=True)
@@ -116,7 +128,7 @@ def perform(spec: Spec) -> dict[str, Any]:
 
     The same spec gives the same record, times aside. Its "trace" has the metrics of what would
     have been returned along the run, before any final boost of the posterior. Whatever the
-    algorithm raises is recorded under "error", for a crash is a result too. "version" and "commit"
+    algorithm raises is recorded under "error": a crash is a result too. "version" and "commit"
     say which source made the run.
 
     >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)

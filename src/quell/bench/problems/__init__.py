@@ -10,6 +10,9 @@ from quell.bench.problems.synthetic import SYNTHETIC
 from quell.bench.truth import Truth
 from quell.checks import did_you_mean
 
+#: Every problem by its name: the ten of the paper, then the synthetic ones. An entry says what the
+#: problem is (``text``), its usual number of parameters (``dimension``), the smallest it exists in
+#: (``smallest``, None if there is no choice) and what its ``noise`` is. `load` makes the problem.
 PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC}
 
 __all__ = ["NOTES", "PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
@@ -24,8 +27,31 @@ def choose(kind: str, name: str, known: list[str]) -> str:
 
 
 def load(name: str, dim: int | None = None) -> Benchmark:
-    """The problem of this name, in ``dim`` dimensions where there is a choice.
+    """The benchmark problem of this name.
 
+    Parameters
+    ----------
+    name
+        One of ``quell.bench.PROBLEMS``. The ten problems of the paper, and "logreg", have the real
+        data if the environment variable QUELL_DATA names a folder with them, and data simulated
+        from their models otherwise.
+    dim
+        The number of parameters, for problems that exist in many dimensions; their usual one by
+        default.
+
+    Returns
+    -------
+    Benchmark
+        The same object for the same arguments, so that its truth is computed once.
+
+    Raises
+    ------
+    BenchError
+        For an unknown name, a dimension in which the problem does not exist, or data that are
+        missing or damaged.
+
+    Examples
+    --------
     >>> problem = load("student", dim=8)
     >>> problem.name, problem.dimension
     ('student', 8)

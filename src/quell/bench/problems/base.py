@@ -34,15 +34,33 @@ class BenchError(ValueError):
 class Benchmark:
     """A benchmark problem with D parameters; made by :func:`quell.bench.load`.
 
-    ``exact`` maps points (..., D) to values (...), or is None where there is no noiseless
-    target. ``simulator(theta, rng)`` is the problem's own noisy estimate with its SD, and ``fast``
-    a shortcut with the same law; None where there is none. ``emulated_sd`` is the problem's usual
-    noise, the paper's for its problems: what noise "paper" means, and what mode "noisy" emulates
-    without a simulator. ``prior`` is what :class:`quell.Problem` takes; "included" where the
-    target is a log joint density. ``data`` says which data the target has: "real", "simulated"
-    in place of those in the data folder, or "" where there is no such choice. ``generating`` (D,)
-    are the parameters behind data that ``for_seed`` makes anew for every run.
+    Attributes
+    ----------
+    name, names
+        The name of the problem, and those of its D parameters.
+    lower, upper, plausible_lower, plausible_upper
+        The hard bounds and the plausible box, (D,) each.
+    exact
+        Maps points (..., D) to values (...); None where there is no noiseless target.
+    make_truth
+        Computes `truth`.
+    emulated_sd
+        The SD of the problem's usual noise, the paper's for its problems: what noise "paper" means,
+        and what mode "noisy" emulates without a simulator. None where there is none.
+    simulator, fast
+        The problem's own noisy estimate: ``simulator(theta, rng)`` returns a value at θ (D,) and
+        the SD of its noise; ``fast`` is a shortcut with the same law. None where there is none.
+    prior
+        What :class:`quell.Problem` takes; "included" where the target is a log joint density.
+    data
+        Which data the target has: "real", "simulated" in place of those in the data folder, or ""
+        where there is no such choice.
+    generating, for_seed
+        For calibration: ``for_seed(seed)`` is the same problem with new data, and ``generating``
+        (D,) are the parameters behind these. None elsewhere.
 
+    Examples
+    --------
     >>> from quell.bench import load
     >>> problem = load("banana", dim=2)
     >>> problem.exact([[0.0, -2.0], [2.0, 0.0]]).round(3)

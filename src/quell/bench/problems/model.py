@@ -26,7 +26,7 @@ class Parameter(NamedTuple):
 
 
 class ReadOnly:
-    """A base of frozen dataclasses with data: nobody can write to their arrays."""
+    """A base of dataclasses that hold data: their arrays cannot be written to."""
 
     def __post_init__(self) -> None:
         for array in vars(self).values():

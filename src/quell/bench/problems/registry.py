@@ -12,6 +12,11 @@ class Entry:
 
     ``noise`` says what mode "noisy" does; ``smallest`` is the least D of problems that exist in
     many dimensions, None for those with one only.
+
+    >>> from quell.bench import PROBLEMS
+    >>> entry = PROBLEMS["banana"]
+    >>> entry.dimension, entry.smallest, entry.noise
+    (2, 2, 'emulated, SD 1')
     """
 
     make: Callable[[int], Benchmark]

@@ -1,4 +1,4 @@
-"""What is known about the posteriors of the benchmark, and how it was found out."""
+"""The true posteriors of the benchmark: their evidence, moments and marginals."""
 
 from quell.bench.truth.known import Truth
 

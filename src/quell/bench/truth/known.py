@@ -29,11 +29,33 @@ class DensityEstimator(Protocol):
 class Truth:
     """What is known about a posterior in D dimensions.
 
-    ``mean`` (D,), ``covariance`` (D, D), ``marginals`` one density per parameter, ``sample(n,
-    rng)`` draws (n, D) or None where there is no sampler. ``log_evidence_checked`` is a second,
-    better value where the one in use is known to be less precise, ``log_evidence_error`` its
-    standard error. ``on_box`` says that the marginals are estimates on a grid from bound to
-    bound, as the original benchmark makes them.
+    Attributes
+    ----------
+    log_evidence
+        The log evidence that answers are scored against.
+    mean, covariance
+        The moments of the posterior, (D,) and (D, D).
+    marginals
+        One density per parameter.
+    sample
+        ``sample(n, rng)`` draws (n, D); None where there is no sampler.
+    log_evidence_checked
+        A second, better value where the one in use is known to be less precise; else the same.
+    log_evidence_error
+        The standard error of ``log_evidence_checked``; 0 where it is known exactly.
+    on_box
+        Whether the marginals are estimates on a grid from bound to bound, as the original benchmark
+        makes them.
+
+    Examples
+    --------
+    >>> from quell.bench import load
+    >>> truth = load("normal", dim=2).truth
+    >>> truth.log_evidence, truth.covariance.diagonal()
+    (0.0, array([1., 4.]))
+    >>> first, _ = truth.marginals
+    >>> float(first([0.0]).round(3)[0])
+    0.399
     """
 
     log_evidence: float

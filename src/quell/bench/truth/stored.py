@@ -52,7 +52,7 @@ def stored_marginals(key: str, dimension: int) -> tuple[Density, ...]:
     """The marginal densities of a problem: cubic splines on grids from bound to bound."""
     path = data_file(MARGINALS)
     try:
-        # Opened here, for NumPy leaves a damaged archive open.
+        # Opened here because NumPy leaves a damaged archive open.
         with open(path, "rb") as file, np.load(file) as arrays:
             bounds: FloatArray = arrays[f"{key}_bounds"]
             heights: FloatArray = arrays[f"{key}_pdf"]
