@@ -10,7 +10,8 @@ import pytest
 from quell.bench import BenchError
 from quell.bench.runner import describe, run
 from quell.bench.single import Spec
-from quell.bench.workers import perform_all, worker_conditions
+from quell.bench.workers import perform_all
+from quell.workers.process_per_call import worker_conditions
 
 TINY = {"mode": "exact", "noise": 1.0, "budget": 15, "progress": False}
 

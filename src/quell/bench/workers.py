@@ -7,9 +7,7 @@ from typing import Any
 
 from quell.bench.single import Spec, perform
 from quell.studies.campaign import perform_all as perform_jobs
-from quell.workers.process_per_call import ProcessPerCall, worker_conditions
-
-__all__ = ["perform_all", "worker_conditions"]
+from quell.workers.process_per_call import ProcessPerCall
 
 
 def perform_all(
