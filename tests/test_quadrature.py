@@ -11,6 +11,7 @@ from scipy import integrate, stats
 
 from quell.gp import GaussianProcess, TrainingData
 from quell.gp.marginal import MarginalLikelihood
+from quell.gp.model import kernel
 from quell.mixture import Mixture
 from quell.quadrature import Quadrature
 
@@ -95,7 +96,10 @@ def test_mean_is_the_integral_of_the_predicted_mean_in_one_dimension(n_samples):
 def test_mean_is_the_adaptive_integral_over_the_mixture_density():
     gp, q = make_gp(1), make_mixture(2, 1, seed=4)
     integral, _ = integrate.quad(
-        lambda x: float(gp.predict([[x]])[0][0, 0] * q.density([x])), -12, 12, epsabs=1e-11
+        lambda x: float(gp.predict([[x]])[0][0, 0] * np.exp(q.log_density([x]))),
+        -12,
+        12,
+        epsabs=1e-11,
     )
     assert Quadrature(gp).moments(q).mean == pytest.approx(integral, abs=1e-9)
     assert Quadrature(gp).mean_and_gradient(q)[0] == pytest.approx(integral, abs=1e-9)
@@ -112,7 +116,7 @@ def test_mean_is_the_integral_of_the_predicted_mean_in_two_dimensions():
     # In all, over the density of the mixture on a plain grid.
     side = np.linspace(-9, 9, 181)
     grid = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
-    total = gp.predict_mean(grid) @ q.density(grid) * (side[1] - side[0]) ** 2
+    total = gp.predict_mean(grid) @ np.exp(q.log_density(grid)) * (side[1] - side[0]) ** 2
     np.testing.assert_allclose(result.sample_means, total, rtol=1e-8)
 
 
@@ -296,47 +300,39 @@ def test_gradients_do_not_change_the_mixture_or_the_surrogate():
     quadrature, q = Quadrature(make_gp(2, 2)), make_mixture(3, 2)
     first = quadrature.moments(q)
     gradients = [quadrature.lower_bound_and_gradient(q, 2.0)[1] for _ in range(2)]
-    quadrature.covariance_with(q, quadrature.gp.x)
+    quadrature.kernel_means(q).at(quadrature.gp.x)
     np.testing.assert_array_equal(*gradients)
     assert_same_moments(quadrature.moments(q), first, 0.0)
 
 
-# Covariance with the value at a point
+# The mean of the kernel
 
 
-def test_covariance_with_is_the_integral_of_the_covariance():
+def test_kernel_means_are_the_integrals_of_the_kernel():
     gp, q = make_gp(1, 3), make_mixture(3, 1)
     x = np.array([[-1.5], [0.2], [0.9], [4.0]])
     grid, densities = line_grid(q, 1201)
-    result = Quadrature(gp).covariance_with(q, x)
-    assert result.shape == (3, 3, 4)
-    np.testing.assert_allclose(result, densities @ gp.covariance(grid, x), rtol=1e-8, atol=1e-10)
+    means = Quadrature(gp).kernel_means(q)
+    assert means.at(x).shape == (3, 3, 4)
+    for s in range(3):
+        expected = densities @ kernel(gp.hyper[s], grid, x)
+        np.testing.assert_allclose(means.at(x)[s], expected, rtol=1e-8, atol=1e-10)
+        np.testing.assert_array_equal(means.at(x, slice(s, s + 1))[0], means.at(x)[s])
 
 
-@pytest.mark.parametrize("noise_sd", [0.0, 0.7])
-@pytest.mark.parametrize("dimension", [1, 2, 4])
-def test_covariance_with_predicts_the_variance_after_one_more_observation(dimension, noise_sd):
-    gp, q = make_gp(dimension, 3), make_mixture(3, dimension)
-    x = np.random.default_rng(3).normal(size=(3, dimension))
-    quadrature = Quadrature(gp)
-    before = quadrature.moments(q)
-    gain = np.einsum("k,skn->sn", q.weights, quadrature.covariance_with(q, x)) ** 2
-    gain /= gp.predict(x)[1] + gp.new_observation_variance(noise_sd, len(x))
-    assert gain.max() > 1e-3 * before.within
-    for n, point in enumerate(x):
-        after = Quadrature(gp.append(point, 1.0, noise_sd)).moments(q)
-        np.testing.assert_allclose(
-            after.sample_variances, before.sample_variances - gain[:, n], rtol=1e-8, atol=1e-9
-        )
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_kernel_means_have_the_right_gradient(dimension):
+    gp, q = make_gp(dimension, 2), make_mixture(3, dimension)
+    means = Quadrature(gp).kernel_means(q)
+    rng = np.random.default_rng(2)
+    x, coefficients = rng.normal(size=dimension), rng.normal(size=(2, 3))
 
+    def value(x):
+        return np.sum(coefficients * means.at(x[None])[..., 0])
 
-def test_covariance_with_includes_pending_points():
-    gp, q = make_gp(2, 2), make_mixture(2, 2)
-    x = np.array([[0.5, 0.5], [1.0, -1.0]])
-    pending = Quadrature(gp.append_pending([0.3, 0.4], 0.2)).covariance_with(q, x)
-    observed = Quadrature(gp.append([0.3, 0.4], 5.0, 0.2)).covariance_with(q, x)
-    np.testing.assert_allclose(pending, observed, rtol=1e-10, atol=1e-12)
-    assert np.abs(pending - Quadrature(gp).covariance_with(q, x)).max() > 1e-3
+    steps = 1e-5 * np.eye(dimension)
+    expected = [(value(x + step) - value(x - step)) / 2e-5 for step in steps]
+    np.testing.assert_allclose(means.gradient(x, coefficients), expected, rtol=1e-6, atol=1e-8)
 
 
 # Pending points
@@ -385,8 +381,8 @@ def test_a_common_translation_changes_nothing(shift):
     )
     x = np.array([[0.4, -0.2]])
     np.testing.assert_allclose(
-        moved.covariance_with(moved_q, x + offset),
-        Quadrature(gp).covariance_with(q, x),
+        moved.kernel_means(moved_q).at(x + offset),
+        Quadrature(gp).kernel_means(q).at(x),
         rtol=1e-7,
         atol=1e-8,
     )
@@ -520,7 +516,7 @@ def test_ill_conditioned_surrogates_give_finite_moments_and_no_negative_variance
         value, gradient = quadrature.lower_bound_and_gradient(q, beta)
         assert np.isfinite(value)
         assert np.isfinite(gradient).all()
-    assert np.isfinite(quadrature.covariance_with(q, rng.normal(size=(3, 2)))).all()
+    assert np.isfinite(quadrature.kernel_means(q).at(rng.normal(size=(3, 2)))).all()
 
 
 def lost_to_rounding(seed):
@@ -584,13 +580,7 @@ def test_a_mixture_of_another_dimension_is_refused(dimension):
         lambda: quadrature.mean_and_gradient(q),
         lambda: quadrature.lower_bound_and_gradient(q, 0.0),
         lambda: quadrature.lower_bound_and_gradient(q, 2.0),
-        lambda: quadrature.covariance_with(q, np.zeros((1, 2))),
+        lambda: quadrature.kernel_means(q),
     ):
         with pytest.raises(ValueError, match=f"mixture has {dimension} dim.*surrogate 2"):
             call()
-
-
-@pytest.mark.parametrize("x", [[[0.0]], [0.0, 1.0], [[0.0, 1.0, 2.0]], [[0.0, np.nan]]])
-def test_points_of_another_shape_or_not_finite_are_refused(x):
-    with pytest.raises(ValueError, match=r"^x"):
-        Quadrature(make_gp(2)).covariance_with(make_mixture(2, 2), x)

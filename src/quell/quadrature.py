@@ -18,11 +18,8 @@ of E[G] between samples. Gradients are in the order of ``Mixture.to_vector``.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.checks import matrix
-from quell.gp.model import kernel
 from quell.gp.pooling import between_divisor, between_variance, pooled_mean
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import Mixture
@@ -75,19 +72,14 @@ class Quadrature:
     def __init__(self, gp: GaussianProcess) -> None:
         self.gp = gp
         self._centre = gp.x.mean(axis=0)  # products of large coordinates would cancel
-        self._training = self._features(gp.x)
-
-    def _features(self, x: FloatArray) -> FloatArray:
-        """(1, x, x²) of points (n, D), centred: log z is linear in them. Shape (n, 2D + 1)."""
-        x = x - self._centre
-        return np.column_stack([np.ones(len(x)), x, x**2])
+        self._training = _features(gp.x - self._centre)
 
     # The distribution of G
 
     def moments(self, mixture: Mixture) -> ExpectedLogJoint:
         """Mean and variance of G, with all per-component terms."""
         gp, w = self.gp, mixture.weights
-        overlaps = self._overlaps(mixture, self._training)
+        overlaps = self._overlaps(mixture)
         component_means = overlaps.functional(gp.alpha)[0] + self._mean_function(mixture)
         covariances = self._prior_covariances(mixture)[0]
         for s in range(gp.n_samples):
@@ -111,7 +103,7 @@ class Quadrature:
 
     def mean_and_gradient(self, mixture: Mixture) -> tuple[float, FloatArray]:
         """E[G] over all samples and its gradient, (K D + K + D + K,)."""
-        overlaps = self._overlaps(mixture, self._training)
+        overlaps = self._overlaps(mixture)
         means, gradient = self._mean_terms(mixture, overlaps)
         return float(self.gp.weights @ means), gradient.combine(self.gp.weights)
 
@@ -129,7 +121,7 @@ class Quadrature:
         if beta == 0:
             return self.mean_and_gradient(mixture)
         gp = self.gp
-        overlaps = self._overlaps(mixture, self._training)
+        overlaps = self._overlaps(mixture)
         means, mean_gradient = self._mean_terms(mixture, overlaps)
         variances, variance_gradient = self._variance_terms(mixture, overlaps)
         mean = float(gp.weights @ means)
@@ -141,25 +133,8 @@ class Quadrature:
         gradient -= variance_gradient.combine(np.where(floored, 0.0, beta / (2 * sd) * gp.weights))
         return mean - beta * sd, gradient
 
-    def covariance_with(self, mixture: Mixture, x: ArrayLike) -> FloatArray:
-        """Cov[E_k[f], f(x)] per sample and component at points (n, D), shape (S, K, n).
-
-        Weighted by w_k and summed it is the covariance of G with the latent value at x, which
-        the expected information gain needs (paper, Eqs. 7, S17 and S18).
-        """
-        gp = self.gp
-        x = matrix("x", x, gp.dimension)
-        overlaps = self._overlaps(mixture, self._training)
-        out = self._overlaps(mixture, self._features(x)).z
-        for s in range(gp.n_samples):
-            cross = kernel(gp.hyper[s], gp.x, x)
-            out[s] -= gp.whiten(s, overlaps.z[s].T).T @ gp.whiten(s, cross)
-        return out
-
-    # Terms
-
-    def _overlaps(self, mixture: Mixture, features: FloatArray) -> "_Overlaps":
-        """Overlaps of the mixture's components with points given by their features."""
+    def kernel_means(self, mixture: Mixture) -> "KernelMeans":
+        """E_k[κ(·, x)] as a function of x: the prior covariance of E_k[f] with f(x)."""
         hyper = self.gp.hyper
         if mixture.dimension != self.gp.dimension:
             raise ValueError(
@@ -175,9 +150,15 @@ class Quadrature:
         ).sum(axis=2)
         coefficients[..., 1 : dimension + 1] = means / tau_squared
         coefficients[..., dimension + 1 :] = -0.5 / tau_squared
-        z = coefficients.reshape(-1, 2 * dimension + 1) @ features.T
-        np.exp(z, out=z)
-        return _Overlaps(z.reshape(n_samples, n_components, -1), tau_squared, means, features)
+        return KernelMeans(coefficients, tau_squared, means, self._centre)
+
+    # Terms
+
+    def _overlaps(self, mixture: Mixture) -> "_Overlaps":
+        """Overlaps of the mixture's components with the training points."""
+        means = self.kernel_means(mixture)
+        z = means.of_features(self._training)
+        return _Overlaps(z, means.tau_squared, means.means, self._training)
 
     def _mean_function(self, mixture: Mixture) -> FloatArray:
         """E_k[m], shape (S, K)."""
@@ -237,6 +218,41 @@ class Quadrature:
 
 
 @dataclass(frozen=True, eq=False)
+class KernelMeans:
+    """E_k[κ(·, x)] of K components under S samples (z in the notation above, paper, Eq. S18).
+
+    log z is linear in (1, x, x²), with ``coefficients`` (S, K, 2D + 1); points and ``means``
+    (K, D) are relative to the ``centre`` (D,). ``tau_squared`` (S, K, D) is τ².
+    """
+
+    coefficients: FloatArray
+    tau_squared: FloatArray
+    means: FloatArray
+    centre: FloatArray
+
+    def at(self, x: FloatArray, samples: slice = slice(None)) -> FloatArray:
+        """z at points (n, D) under some of the samples, (S, K, n)."""
+        return self.of_features(_features(x - self.centre), samples)
+
+    def of_features(self, features: FloatArray, samples: slice = slice(None)) -> FloatArray:
+        """z at points given by (1, x, x²) relative to the centre, (n, 2D + 1); (S, K, n)."""
+        coefficients = self.coefficients[samples]
+        z = coefficients.reshape(-1, features.shape[1]) @ features.T
+        np.exp(z, out=z)
+        return z.reshape(*coefficients.shape[:2], -1)
+
+    def gradient(self, x: FloatArray, by_z: FloatArray) -> FloatArray:
+        """Gradient in x (D,) of a function of z there, given its derivatives (S, K) in z."""
+        slopes = (self.means - (x - self.centre)) / self.tau_squared
+        return np.einsum("sk,skd->d", by_z * self.at(x[None])[..., 0], slopes)
+
+
+def _features(x: FloatArray) -> FloatArray:
+    """(1, x, x²) of points (n, D), shape (n, 2D + 1)."""
+    return np.column_stack([np.ones(len(x)), x, x**2])
+
+
+@dataclass(frozen=True, eq=False)
 class _Overlaps:
     """z (S, K, N) of a mixture with points, and what its derivatives need."""
 
@@ -292,4 +308,4 @@ class _SampleGradients:
         )
 
 
-__all__ = ["ExpectedLogJoint", "Quadrature"]
+__all__ = ["ExpectedLogJoint", "KernelMeans", "Quadrature"]

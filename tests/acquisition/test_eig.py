@@ -4,6 +4,7 @@ from helpers.acquisition import make_situation, modest, points, situations
 from hypothesis import given
 
 from quell.acquisition import ExpectedInformationGain
+from quell.gp.model import kernel
 from quell.quadrature import Quadrature
 
 
@@ -32,7 +33,11 @@ def test_gain_is_the_paper_s_formula(arguments):
     situation = make_situation(**arguments)
     gp, mixture = situation.gp, situation.mixture
     x = points(situation, 5)
-    covariance = np.einsum("k,skn->sn", mixture.weights, Quadrature(gp).covariance_with(mixture, x))
+    kernel_means = Quadrature(gp).kernel_means(mixture)
+    covariance = mixture.weights @ kernel_means.at(x)
+    for s in range(gp.n_samples):
+        at_data = mixture.weights @ kernel_means.at(gp.x)[s]
+        covariance[s] -= gp.solve(s, at_data) @ kernel(gp.hyper[s], gp.x, x)
     total = gp.predict(x)[1] + gp.new_observation_variance(situation.noise.sd_at(x), len(x))
     rho = covariance / np.sqrt(total * Quadrature(gp).moments(mixture).sample_variances[:, None])
     expected = gp.weights @ (-0.5 * np.log(1 - rho**2))

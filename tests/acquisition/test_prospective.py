@@ -9,7 +9,7 @@ from quell.acquisition import NoisyProspective, Prospective, Situation
 def parts(situation, x):
     mean, variance = situation.gp.pooled(x)
     noise = situation.gp.new_observation_variance(situation.noise.sd_at(x), len(x))
-    return mean, variance, situation.gp.weights @ noise, situation.mixture.density(x)
+    return mean, variance, situation.gp.weights @ noise, np.exp(situation.mixture.log_density(x))
 
 
 @modest

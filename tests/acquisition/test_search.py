@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from helpers.acquisition import NAMES, make_situation
+from helpers.acquisition import NAMES, heavy_tailed_draws, make_situation
 from scipy import stats
 
 from quell.acquisition import SearchBox, Situation, by_name, candidates, expand_box, maximise
@@ -65,7 +65,7 @@ def test_candidates_come_a_quarter_from_each_source():
     assert stats.kstest(uniform, "uniform", args=(lower[0], (upper - lower)[0])).pvalue > 0.1
     direct = q.sample(20000, np.random.default_rng(1))[:, 0]
     assert stats.ks_2samp(plain, direct).pvalue > 0.1
-    tails = q.sample_heavy_tailed(20000, np.random.default_rng(1))[:, 0]
+    tails = heavy_tailed_draws(q, 20000, np.random.default_rng(1))[:, 0]
     assert stats.ks_2samp(heavy, tails).pvalue > 0.1
 
 
@@ -75,18 +75,6 @@ def test_uniform_candidates_are_limited_by_the_box():
     uniform = candidates(np.random.default_rng(0), situation, box, 400)[200:300]
     assert uniform.min() >= -0.5
     assert uniform.max() <= training_box(situation.gp, situation.mixture)[1][0]
-
-
-def test_extra_candidates_replace_at_most_half():
-    situation, box = make_situation(2), square()
-    few = np.array([[0.1, 0.2], [9.0, 0.0]])
-    x = candidates(np.random.default_rng(0), situation, box, 40, extra=few)
-    assert len(x) == 40
-    np.testing.assert_array_equal(x[:2], [[0.1, 0.2], [3.0, 0.0]])  # clipped like all others
-    many = spread(500, seed=3)
-    x = candidates(np.random.default_rng(0), situation, box, 40, extra=many)
-    taken = (x[:, None] == many).all(axis=2).any(axis=1)
-    assert (len(x), taken.sum()) == (40, 20)
 
 
 def test_candidates_are_deterministic():

@@ -182,7 +182,6 @@ def test_predicting_does_not_change_the_process():
     a = points(2, 5)
     first = gp.pooled(a)
     gp.covariance(a, a)
-    gp.lookahead_variance(a, a)
     gp.append([0.0, 0.0], 1.0)
     gp.append_pending([0.0, 0.0])
     for one, other in zip(kept, (gp.factors, gp.alpha, gp.x), strict=True):
@@ -278,35 +277,7 @@ def test_a_value_behind_pending_points_keeps_them_pending(noise):
     np.testing.assert_array_equal(grown.alpha[:, data.size :], 0.0)
 
 
-# Look-ahead
-
-
-@noises
-def test_lookahead_variance_is_the_variance_after_any_value(noise):
-    gp = make_gp(2, noise)
-    a, x = points(2, 5), points(2, 3, seed=2)
-    sds = np.array([0.0, 0.5, 1.5] if noise in ("exact", "known") else [0.0, 0.5, np.nan])
-    ahead = gp.lookahead_variance(a, x, sds)
-    assert ahead.shape == (3, 5, 3)
-    for j, sd in enumerate(sds):
-        for y in (-100.0, 4.0):
-            assert_near(ahead[:, :, j], gp.append(x[j], y, sd).predict(a)[1], 1e-10)
-
-
-def test_lookahead_at_the_observed_point_itself():
-    gp = make_gp(1, "exact")
-    x = np.array([[5.0]])
-    _, before = gp.predict(x)
-    noise = gp.new_observation_variance(0.7, 1)
-    after = gp.lookahead_variance(x, x, 0.7)[:, :, 0]
-    np.testing.assert_allclose(after, before * noise / (before + noise), rtol=1e-9)
-
-
-def test_lookahead_with_pending_points():
-    gp = make_gp(2).append_pending([0.0, 0.0], 0.3)
-    a = points(2, 4)
-    ahead = gp.lookahead_variance(a, [[0.5, 0.5]], 0.2)[:, :, 0]
-    assert_near(ahead, gp.append_pending([0.5, 0.5], 0.2).predict(a)[1], 1e-11)
+# What a new observation adds
 
 
 @noises
@@ -403,8 +374,7 @@ THETA = np.zeros((2, 9))
         (lambda gp: gp.pooled([[0.0, np.inf]]), r"x\[0, 1\] must be finite"),
         (lambda gp: gp.covariance([[0.0]], [[0.0, 0.0]]), r"a must have shape"),
         (lambda gp: gp.covariance([[0.0, 0.0]], [[0.0]]), r"b must have shape"),
-        (lambda gp: gp.lookahead_variance([[0.0, 0.0]], [[0.0]]), r"x must have shape"),
-        (lambda gp: gp.lookahead_variance(THETA[:, :2], THETA[:, :2], [0.1]), "noise_sd must be"),
+        (lambda gp: gp.new_observation_variance([0.1], 2), "noise_sd must be"),
         (lambda gp: gp.append([0.0, np.nan], 0.0), r"x\[1\] must not be nan"),
         (lambda gp: gp.append([0.0, 0.0], np.nan), r"y\[0\] must be finite"),
         (lambda gp: gp.append([0.0, 0.0], 0.0, -1.0), r"noise_sd\[0\] must be non-negative"),
@@ -437,9 +407,9 @@ def test_append_names_x_when_its_columns_are_wrong():
         make_gp().append([0.0], 0.0)
 
 
-def test_lookahead_refuses_unknown_noise_where_all_is_known():
+def test_a_new_observation_of_unknown_noise_is_refused_where_all_is_known():
     with pytest.raises(ValueError, match="noise_sd is nan"):
-        make_gp().lookahead_variance([[0.0, 0.0]], [[0.0, 0.0]], np.nan)
+        make_gp().new_observation_variance(np.nan, 1)
 
 
 def test_a_negative_pending_sd_is_named():

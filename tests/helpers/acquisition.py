@@ -7,8 +7,11 @@ from scipy.stats import norm
 
 from helpers.gp import wavy_quadratic
 from quell.acquisition import Situation
+from quell.acquisition.eig import Integral
+from quell.acquisition.lookahead import Lookahead
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture
+from quell.quadrature import Quadrature
 
 modest = settings(deadline=None, max_examples=12)
 U = norm.ppf(0.75)
@@ -64,5 +67,27 @@ def grid_1d(situation, n=4001, width=8.0):
 def lookahead_sds(situation, a, x):
     """SDs at ``a`` before, (S, n), and after one observation at each ``x``, (S, n, m)."""
     gp = situation.gp
-    before = np.sqrt(gp.predict(a)[1])
-    return before, np.sqrt(gp.lookahead_variance(a, x, situation.noise.sd_at(x)))
+    _, before = gp.predict(a)
+    after = lookahead_variance(gp, a, x, situation.noise.sd_at(x))
+    return np.sqrt(before), np.sqrt(after)
+
+
+def lookahead_variance(gp, a, x, noise_sd):
+    """Variance at ``a`` once each ``x`` is observed with this noise (paper, Eq. 5), (S, n, m)."""
+    total = gp.predict(x)[1] + gp.new_observation_variance(noise_sd, len(x))
+    reduced = gp.predict(a)[1][:, :, None] - gp.covariance(a, x) ** 2 / total[:, None, :]
+    return np.maximum(reduced, 0.0)
+
+
+def heavy_tailed_draws(q, n, rng, df=3.0):
+    """Draws (n, D) of a mixture whose Gaussians are Student t with ``df`` degrees."""
+    k = rng.choice(q.n_components, n, p=q.weights)
+    offsets = rng.standard_normal((n, q.dimension))
+    offsets *= np.sqrt(0.5 * df / rng.standard_gamma(0.5 * df, n))[:, None]
+    return q.means[k] + q.scales[k, None] * q.lengths * offsets
+
+
+def integral_covariance(gp, mixture, x):
+    """Cov[G, f(x)] of the expected log joint with the value at points (n, D), (S, n)."""
+    ahead = Lookahead(gp, Integral(Quadrature(gp), mixture))
+    return np.stack([covariance[:, 0] for _, _, covariance in ahead.samples(x)])

@@ -14,7 +14,6 @@ from quell.acquisition.lookahead import Lookahead
 from quell.acquisition.score import SurrogateScore
 from quell.acquisition.situation import Situation
 from quell.arrays import FloatArray
-from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction
 from quell.mixture import Mixture
 from quell.quadrature import Quadrature
@@ -26,7 +25,7 @@ _REMAINDER = 1e-12
 class ExpectedInformationGain:
     """Mutual information of a new observation and the expected log joint (paper, Eq. 7).
 
-    >>> from quell.gp import TrainingData
+    >>> from quell.gp import GaussianProcess, TrainingData
     >>> data = TrainingData.from_arrays([[-1.0], [0.0]], [-0.5, 0.0])
     >>> gp = GaussianProcess.condition(data, [[0.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
     >>> situation = Situation.of(gp, Mixture([1.0], [[0.0]], [1.0], [1.0]))
@@ -47,8 +46,9 @@ class InformationScore(SurrogateScore):
     def __init__(self, situation: Situation) -> None:
         super().__init__(situation)
         gp, mixture = situation.gp, situation.mixture
-        self.ahead = Lookahead(gp, _Integral(gp, mixture))
-        self.integral_variance = Quadrature(gp).moments(mixture).sample_variances
+        quadrature = Quadrature(gp)
+        self.ahead = Lookahead(gp, Integral(quadrature, mixture))
+        self.integral_variance = quadrature.moments(mixture).sample_variances
 
     def _scores(
         self, x: FloatArray, noise: FloatArray
@@ -80,35 +80,23 @@ class InformationScore(SurrogateScore):
         return float(np.log(gain)), gradient
 
 
-class _Integral:
+class Integral:
     """The one target G = ∫ q f dx, whose prior covariance with f(x) is (paper, Eq. S18)
 
-    c(x) = Σ_k w_k σ_f² Π_i (ℓ_i/τ_k,i) exp(-½ Σ_i (x_i - μ_k,i)²/τ²_k,i),  τ² = σ_k² λ² + ℓ².
+    c(x) = Σ_k w_k E_k[κ(·, x)].
     """
 
-    def __init__(self, gp: GaussianProcess, mixture: Mixture) -> None:
-        lengths = gp.hyper.lengths[:, None, :]
-        self.means = mixture.means
-        self.precision = 1 / ((mixture.scales[:, None] * mixture.lengths) ** 2 + lengths**2)
-        # (S, K): all that stands before the exponential
-        self.factors = (
-            gp.hyper.output_variance[:, None]
-            * mixture.weights
-            * np.sqrt(lengths**2 * self.precision).prod(axis=2)
-        )
+    def __init__(self, quadrature: Quadrature, mixture: Mixture) -> None:
+        self.kernel_means = quadrature.kernel_means(mixture)
+        self.weights = mixture.weights
 
     def prior(self, s: int, x: FloatArray) -> FloatArray:
         """c at points (n, D) under sample ``s``, (n, 1)."""
-        out = np.zeros((len(x), 1))
-        for mean, precision, factor in zip(
-            self.means, self.precision[s], self.factors[s], strict=True
-        ):
-            out[:, 0] += factor * np.exp(-0.5 * ((x - mean) ** 2 @ precision))
-        return out
+        return (self.weights @ self.kernel_means.at(x, slice(s, s + 1))[0])[:, None]
 
     def local_prior(self, x: FloatArray) -> FloatArray:
         """c at one point (D,) under all samples, (S, 1)."""
-        return self._terms(x).sum(axis=1, keepdims=True)
+        return self.kernel_means.at(x[None])[..., 0] @ self.weights[:, None]
 
     def local_prior_gradient(
         self,
@@ -117,9 +105,4 @@ class _Integral:
         coefficients: FloatArray,
     ) -> FloatArray:
         """Σ_s g_s ∂c/∂x, (D,)."""
-        slopes = (self.means - x) * self.precision
-        return np.einsum("sk,skd->d", coefficients * self._terms(x), slopes)
-
-    def _terms(self, x: FloatArray) -> FloatArray:
-        distances = np.einsum("kd,skd->sk", (self.means - x) ** 2, self.precision)
-        return np.asarray(self.factors * np.exp(-0.5 * distances))
+        return self.kernel_means.gradient(x, coefficients * self.weights)

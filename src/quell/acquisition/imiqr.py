@@ -21,11 +21,9 @@ from scipy.special import logsumexp
 
 from quell.acquisition.ensemble import sample_ensemble
 from quell.acquisition.interquantile import ReductionScore, U, point_sds
-from quell.acquisition.lookahead import latent_moments
 from quell.acquisition.situation import Situation, training_box
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
-from quell.gp.model import kernel
 from quell.mixture import Mixture
 
 #: Pilot points from the smoothed q, and as many from boxes around training points.
@@ -78,11 +76,10 @@ class IMIQR:
         self, rng: np.random.Generator, gp: GaussianProcess, s: int, mixture: Mixture
     ) -> FloatArray:
         """Draws (n_points, D) from π_s."""
-        hyper = gp.hyper[s]
         lower, upper = training_box(gp, mixture)
 
         def log_target(x: FloatArray) -> FloatArray:
-            mean, variance = latent_moments(gp, s, hyper, x, kernel(hyper, x, gp.x))
+            mean, variance = gp.sample_moments(s, x)
             return np.asarray(mean + log_two_sinh(U * np.sqrt(variance)))
 
         pilot, log_density = pilot_draws(rng, gp, mixture)

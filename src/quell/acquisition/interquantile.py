@@ -19,13 +19,12 @@ because one point often changes the loss by a thousandth. With p = u(s + s')/2 a
 import numpy as np
 from scipy.special import ndtri
 
-from quell.acquisition.lookahead import Lookahead, Points, latent_moments
+from quell.acquisition.lookahead import Lookahead, Points
 from quell.acquisition.score import SurrogateScore
 from quell.acquisition.situation import Situation
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction
-from quell.gp.model import kernel
 
 #: u = Φ⁻¹(p_u) with the quantile p_u = 0.75 (paper, section 3.3).
 U = float(ndtri(0.75))
@@ -112,8 +111,7 @@ def point_sds(gp: GaussianProcess, points: FloatArray) -> FloatArray:
     points = np.broadcast_to(points, (gp.n_samples, *points.shape[-2:]))
     variance = np.empty(points.shape[:2])
     for s, own in enumerate(points):
-        hyper = gp.hyper[s]
-        variance[s] = latent_moments(gp, s, hyper, own, kernel(hyper, own, gp.x))[1]
+        variance[s] = gp.sample_moments(s, own)[1]
     return _floored_sds(gp, variance)
 
 

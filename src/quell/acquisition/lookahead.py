@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
-from scipy.linalg import blas
 
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction, squared_exponential
-from quell.gp.model import Hyperparameters, kernel, mean_function
+from quell.gp.model import kernel
 
 
 class Targets(Protocol):
@@ -94,11 +93,10 @@ class Lookahead:
         """Per sample: latent mean and variance at points (n, D), each (n,), and C (n, A)."""
         gp = self.gp
         for s in range(gp.n_samples):
-            hyper = gp.hyper[s]
-            cross = kernel(hyper, x, gp.x)
+            cross = kernel(gp.hyper[s], x, gp.x)
             covariance = self.targets.prior(s, x)
             covariance -= cross @ self.solved[s]
-            yield *latent_moments(gp, s, hyper, x, cross), covariance
+            yield *gp.sample_moments(s, x, cross), covariance
 
     def local(self, local: LocalPrediction) -> tuple[FloatArray, FloatArray]:
         """At one point, under all samples: the prior covariances c_T and C, each (S, A)."""
@@ -122,16 +120,3 @@ class Lookahead:
         through_cross += 2 * by_variance[:, None] * local.solved
         gradient = self.targets.local_prior_gradient(local.x, prior, by_covariance)
         return gradient - local.cross_gradient(through_cross).sum(axis=0)
-
-
-def latent_moments(
-    gp: GaussianProcess, s: int, hyper: Hyperparameters, x: FloatArray, cross: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Latent mean and variance of sample ``s`` at points (n, D), each (n,).
-
-    ``hyper`` are the sample's hyperparameters and ``cross`` (n, M) is κ(x, X), overwritten.
-    """
-    mean = mean_function(hyper, x) + cross @ gp.alpha[s]
-    half = blas.dtrsm(1.0, gp.lower(s), cross.T, lower=1, overwrite_b=1)
-    variance = hyper.output_variance - np.einsum("mn,mn->n", half, half)
-    return mean, np.maximum(variance, 0.0, out=variance)

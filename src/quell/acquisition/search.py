@@ -108,14 +108,11 @@ def candidates(
     situation: Situation,
     box: SearchBox,
     n: int = N_CANDIDATES,
-    *,
-    extra: ArrayLike | None = None,
 ) -> FloatArray:
     """``n`` candidates (n, D) in the box, quasi-random, a quarter from each of four sources.
 
     q with Student-t tails of 3 degrees of freedom; the Gaussian with q's moments; uniform in
-    the part of the box around the training points; q itself. ``extra`` (m, D) are points worth
-    trying: all of them, or as many random ones as make up half of ``n``, replace others.
+    the part of the box around the training points; q itself.
 
     >>> from quell.gp import GaussianProcess, TrainingData
     >>> from quell.mixture import Mixture
@@ -127,17 +124,10 @@ def candidates(
     """
     if n < 1:
         raise ValueError(f"n must be at least 1, got {n}")
-    parts: list[FloatArray] = []
-    if extra is not None:
-        extra = matrix("extra", extra, box.dimension)
-        if len(extra) > n // 2:
-            extra = extra[np.sort(rng.choice(len(extra), n // 2, replace=False))]
-        parts.append(extra)
-        n -= len(extra)
     heavy, normal, uniform, plain = (n + 3) // 4, (n + 2) // 4, (n + 1) // 4, n // 4
     mixture = situation.mixture
     lower, upper = (box.clip(corner) for corner in training_box(situation.gp, mixture))
-    parts += [
+    parts = [
         mixture_draws(rng, heavy, mixture, TAIL_DF),
         normal_draws(rng, normal, mixture.mean(), mixture.covariance()),
         lower + (upper - lower) * uniform_points(rng, uniform, box.dimension),

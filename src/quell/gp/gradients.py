@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.linalg import blas
 
 from quell.arrays import FloatArray
-from quell.checks import matrix, vector
+from quell.checks import vector
 from quell.gp.pooling import between_divisor, between_variance
 from quell.gp.posterior import GaussianProcess
 
@@ -92,29 +92,6 @@ class LocalPrediction:
         return mean, self.pooled_variance(), w @ by_mean, variance_gradient
 
 
-def predict_gradients(
-    gp: GaussianProcess, x: ArrayLike
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Latent mean and variance at points (n, D), each (S, n), and their gradients, (S, n, D).
-
-    >>> from quell.gp import TrainingData
-    >>> data = TrainingData.from_arrays([[-1.0], [1.0]], [-0.5, -0.5])
-    >>> gp = GaussianProcess.condition(data, [[0.0, 0.0, -5.0, 0.0, 0.0, 0.0]])
-    >>> mean, variance, mean_slope, variance_slope = predict_gradients(gp, [[-2.0], [2.0]])
-    >>> mean_slope[0, :, 0].round(2), variance_slope[0, :, 0].round(2)
-    (array([ 2., -2.]), array([-0.74,  0.74]))
-    """
-    points = [LocalPrediction.at(gp, row) for row in matrix("x", x, gp.dimension)]
-    shape = (gp.n_samples, len(points))
-    mean, variance = np.empty(shape), np.empty(shape)
-    by_mean = np.empty((*shape, gp.dimension))
-    by_variance = np.empty_like(by_mean)
-    for j, local in enumerate(points):
-        mean[:, j], variance[:, j] = local.mean, local.variance
-        by_mean[:, j], by_variance[:, j] = local.mean_gradient(), local.variance_gradient()
-    return mean, variance, by_mean, by_variance
-
-
 def squared_exponential(gp: GaussianProcess, offsets: FloatArray) -> FloatArray:
     """κ of every sample at offsets x_n - x, (M, D) or one set per sample (S, M, D); (S, M)."""
     hyper = gp.hyper
@@ -125,4 +102,4 @@ def squared_exponential(gp: GaussianProcess, offsets: FloatArray) -> FloatArray:
     return np.asarray(out)
 
 
-__all__ = ["LocalPrediction", "predict_gradients"]
+__all__ = ["LocalPrediction", "squared_exponential"]

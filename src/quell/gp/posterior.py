@@ -149,11 +149,21 @@ class GaussianProcess:
         mean = np.empty((self.n_samples, len(x)))
         variance = np.empty_like(mean)
         for s in range(self.n_samples):
-            hyper = self.hyper[s]
-            cross = kernel(hyper, x, self.x)
-            mean[s] = mean_function(hyper, x) + cross @ self.alpha[s]
-            half = blas.dtrsm(1.0, self.lower(s), cross.T, lower=1, overwrite_b=1)
-            variance[s] = hyper.output_variance - np.einsum("mn,mn->n", half, half)
+            mean[s], variance[s] = self.sample_moments(s, x)
+        return mean, variance
+
+    def sample_moments(
+        self, s: int, x: FloatArray, cross: FloatArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Latent mean and variance of sample ``s`` at points (n, D), each (n,).
+
+        ``cross`` (n, M) is κ(x, X) where it is known; it is overwritten.
+        """
+        hyper = self.hyper[s]
+        cross = kernel(hyper, x, self.x) if cross is None else cross
+        mean = mean_function(hyper, x) + cross @ self.alpha[s]
+        half = blas.dtrsm(1.0, self.lower(s), cross.T, lower=1, overwrite_b=1)
+        variance = hyper.output_variance - np.einsum("mn,mn->n", half, half)
         return mean, np.maximum(variance, 0.0, out=variance)
 
     def predict_mean(self, x: ArrayLike) -> FloatArray:
@@ -208,21 +218,6 @@ class GaussianProcess:
         return np.stack(
             [noise_variance(h, reported) + NUGGET * h.output_variance for h in self._samples()]
         )
-
-    def lookahead_variance(
-        self, a: ArrayLike, x: ArrayLike, noise_sd: ArrayLike = 0.0
-    ) -> FloatArray:
-        """Variance at ``a`` (n, D) once ``x`` (m, D) is observed with this noise, (S, n, m).
-
-        Each of the m points is taken alone; the result does not depend on the values that
-        will be observed (paper, Eq. 5).
-        """
-        x = matrix("x", x, self.dimension)
-        _, at_a = self.predict(a)
-        _, at_x = self.predict(x)
-        total = at_x + self.new_observation_variance(noise_sd, len(x))
-        reduced = at_a[:, :, None] - self.covariance(a, x) ** 2 / total[:, None, :]
-        return np.maximum(reduced, 0.0, out=reduced)
 
     def append(self, x: ArrayLike, y: float, noise_sd: float = 0.0) -> "GaussianProcess":
         """The posterior after one more observation at ``x`` (D,), hyperparameters unchanged.

@@ -8,7 +8,6 @@ hyperposterior can have several modes, and a chain started in a stale one does n
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
 from quell.gp.data import TrainingData
@@ -59,8 +58,6 @@ def train(
     n_samples: int = 8,
     previous: TrainedGP | Memory | None = None,
     search: bool = False,
-    plausible_range: ArrayLike = 1.0,
-    noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
     burn_in: int = BURN_IN,
     thin: int = THIN,
@@ -68,8 +65,8 @@ def train(
     """Fit the surrogate: ``n_samples`` posterior draws of θ, or its mode if 0.
 
     ``previous`` is an earlier fit (to fewer or other data) to start from. ``search`` asks for
-    the global search also then; without a previous fit it always happens. ``prior`` replaces the
-    default made from ``plausible_range`` and ``noise_guess``.
+    the global search also then; without a previous fit it always happens. ``prior`` is that of
+    `HyperparameterPrior.for_data` by default.
 
     >>> rng = np.random.default_rng(1)
     >>> x = rng.normal(size=(20, 2))
@@ -80,7 +77,7 @@ def train(
     """
     if n_samples < 0:
         raise ValueError(f"n_samples must be 0 (MAP) or positive, got {n_samples}")
-    target = _target(data, prior, plausible_range, noise_guess)
+    target = _target(data, prior)
     prior = target.prior
     memory = previous.memory if isinstance(previous, TrainedGP) else previous
     if memory is not None and memory.vectors.shape[1] != prior.layout.size:
@@ -111,8 +108,6 @@ def refresh(
     fit: TrainedGP,
     data: TrainingData,
     *,
-    plausible_range: ArrayLike = 1.0,
-    noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
 ) -> TrainedGP:
     """Follow slightly changed data: every sample makes one HMC trajectory.
@@ -120,7 +115,7 @@ def refresh(
     For the steps between two calls of :func:`train`. The samples are particles that track the
     hyperposterior locally; they do not find a new mode, so call :func:`train` every few points.
     """
-    target = _target(data, prior, plausible_range, noise_guess, like=fit.memory)
+    target = _target(data, prior, like=fit.memory)
     prior = target.prior
     states = _particles(target, fit.gp.theta)
     states, acceptance = _move_all(rng, target, states, fit.root, fit.step, 1)
@@ -134,8 +129,6 @@ def retrain(
     previous: TrainedGP | Memory,
     data: TrainingData,
     *,
-    plausible_range: ArrayLike = 1.0,
-    noise_guess: float | None = None,
     prior: HyperparameterPrior | None = None,
     search: bool = False,
 ) -> TrainedGP:
@@ -148,7 +141,7 @@ def retrain(
     metric is made anew where the mode has moved noticeably.
     """
     memory = previous.memory if isinstance(previous, TrainedGP) else previous
-    target = _target(data, prior, plausible_range, noise_guess, like=memory)
+    target = _target(data, prior, like=memory)
     prior = target.prior
     states = _particles(target, memory.vectors[1:])
     before = prior.unconstrain(memory.vectors[0])
@@ -210,18 +203,11 @@ def _move_all(
 
 
 def _target(
-    data: TrainingData,
-    prior: HyperparameterPrior | None,
-    plausible_range: ArrayLike,
-    noise_guess: float | None,
-    *,
-    like: Memory | None = None,
+    data: TrainingData, prior: HyperparameterPrior | None, *, like: Memory | None = None
 ) -> Hyperposterior:
     """The hyperposterior of the data; refused if it has other entries than that of ``like``."""
     if prior is None:
-        prior = HyperparameterPrior.for_data(
-            data, plausible_range=plausible_range, noise_guess=noise_guess
-        )
+        prior = HyperparameterPrior.for_data(data)
     if like is not None and like.vectors.shape[1] != prior.layout.size:
         raise ValueError(
             "data have unknown noise where the fit's had none, or the reverse: call train instead"

@@ -99,11 +99,6 @@ class Mixture:
             result[block] = np.log(terms.sum(axis=1)) + top
         return result.reshape(shape)
 
-    def density(self, x: ArrayLike) -> FloatArray:
-        """The density q at the points ``x`` (..., D); shape (...)."""
-        density: FloatArray = np.exp(self.log_density(x))
-        return density
-
     def log_density_gradient(self, x: ArrayLike) -> FloatArray:
         """The gradient of log q with respect to x at the points ``x`` (..., D); shape (..., D)."""
         points, shape = self._points(x)
@@ -162,23 +157,7 @@ class Mixture:
         random, n w_k on average, which removes most of the noise in the components' shares.
         """
         component = self._draw_components(n, rng, stratified)
-        return self._spread(component, rng.standard_normal((len(component), self.dimension)))
-
-    def sample_heavy_tailed(
-        self, n: int, rng: np.random.Generator, df: float = 3.0, *, stratified: bool = False
-    ) -> FloatArray:
-        """``n`` draws (n, D) with every Gaussian replaced by a Student t with ``df`` degrees.
-
-        Each Gaussian offset is multiplied by sqrt((df/2) / Gamma(df/2, 1)), one factor per draw.
-        """
-        df = checks.number("df", df, above=0)
-        component = self._draw_components(n, rng, stratified)
         offsets = rng.standard_normal((len(component), self.dimension))
-        offsets *= np.sqrt(0.5 * df / rng.standard_gamma(0.5 * df, len(component)))[:, None]
-        return self._spread(component, offsets)
-
-    def _spread(self, component: NDArray[np.intp], offsets: FloatArray) -> FloatArray:
-        """Points (n, D) at standardised ``offsets`` (n, D) from the means of ``component`` (n,)."""
         return self.means[component] + self.scales[component, None] * self.lengths * offsets
 
     def _draw_components(

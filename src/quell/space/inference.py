@@ -152,13 +152,6 @@ class InferenceSpace:
             np.array_equal(self.rotation, np.eye(self.dimension)) and np.all(self.scales == 1.0)
         )
 
-    @property
-    def plausible_box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners −½ and ½, each (D,), of the plausible box; only while it is a box in x."""
-        if not self.is_standard:
-            raise ValueError("plausible_box is no box after whitening (use plausible_range)")
-        return np.full(self.dimension, -0.5), np.full(self.dimension, 0.5)
-
     @cached_property
     def _maps(self) -> Columns:
         b, free = self.bounds, self.free
