@@ -24,7 +24,7 @@ Name = TypeVar("Name", bound=str)
 
 
 def integer(argument: str, value: Any, *, least: int) -> int:
-    """``value`` as an integer of at least ``least``; True and 2.0 are none.
+    """``value`` as an integer of at least ``least``; True and 2.0 are refused.
 
     >>> integer("repeats", 0, least=1)
     Traceback (most recent call last):
@@ -50,8 +50,8 @@ def number(
 ) -> float:
     """``value`` as a float: a real number, or an array with one entry.
 
-    Without limits nan and infinity pass; with any limit only finite numbers do. ``TypeError`` for
-    what is no number at all.
+    Without limits nan and infinity pass; with any limit only finite numbers do. Anything else
+    than a number is a ``TypeError``.
 
     >>> number("the value", np.array([[1.5]]))
     1.5

@@ -69,7 +69,7 @@ class Update:
 
 
 class Progress:
-    """A live display; quiet where the output is no terminal or ``enabled`` is False."""
+    """A live display; silent if the output is not a terminal or ``enabled`` is False."""
 
     def __init__(self, *, enabled: bool = True, console: "Console | None" = None) -> None:
         if enabled and console is None:

@@ -127,7 +127,7 @@ def command(
     if isinstance(argv, str | bytes | PathLike):
         raise TypeError(
             f"argv must be a list of the program and its arguments, got the single {argv!r}: "
-            "there is no shell to take it apart (shlex.split does)"
+            "no shell splits it into words (use shlex.split)"
         )
     parts = tuple(fspath(part) for part in argv)
     if not parts or not all(isinstance(part, str) for part in parts):

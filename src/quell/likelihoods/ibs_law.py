@@ -27,13 +27,13 @@ _H1 = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE))])
 _H2 = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, _TABLE) ** 2)])
 _H2_LIMIT = np.pi**2 / 6
 
-#: Repeats that may as well be drawn one by one.
+#: Up to this many repeats are drawn one by one: that is fast enough.
 _FEW = 5000
 #: Repeats drawn one by one at a time, which bounds the memory.
 _CHUNK = 1 << 17
-#: Below this log p, misses are so many that only their logarithm matters (p < 1e-15).
+#: Below this log p (p < 1e-15) there are so many misses that only their logarithm matters.
 _RARE = -35.0
-#: Rounding error above log p = 0 that is forgiven.
+#: A log p above 0 by no more than this is taken as 0: rounding error.
 _ROUNDING = 1e-9
 
 

@@ -2,8 +2,8 @@
 
 A Sobol sequence is a fixed list of integers per coordinate; combining all of them with one
 random integer by exclusive or makes every point uniform and keeps the points as evenly spread
-as before. The list is made once per dimension and length; the shift costs next to nothing,
-where scrambling the sequence anew for every use would cost more than using it.
+as before. The list is made once per dimension and length, and a shift costs almost nothing;
+scrambling the sequence again for every use would cost more than using it.
 """
 
 from functools import lru_cache

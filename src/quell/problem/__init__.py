@@ -1,7 +1,7 @@
 """What is asked: the target, its parameters with bounds and prior, and its noise.
 
-``problem`` puts them together; ``target`` calls the user's function, ``outcome`` is what came of
-it, ``noise`` what the noise modes mean; ``prior`` and ``densities`` are the prior, ``integers``
+``problem`` puts them together; ``target`` calls the user's function, ``outcome`` is what a call
+gave, ``noise`` what the noise modes mean; ``prior`` and ``densities`` are the prior, ``integers``
 parameters that are whole numbers; ``description`` is a problem as data and as text.
 """
 

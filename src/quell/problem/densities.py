@@ -24,7 +24,7 @@ class Density(Protocol):
         """Log density (n,) at points θ (n, D) within the bounds; never nan or +inf."""
 
     def describe(self) -> dict[str, Any]:
-        """Plain data that tells one prior from another, as far as it can be told."""
+        """Plain data by which priors are compared; a function is not data."""
 
     def labels(self, size: int) -> list[str]:
         """A few words for each of the ``size`` parameters."""
@@ -201,7 +201,8 @@ def point_text(point: FloatArray, names: tuple[str, ...]) -> str:
 def is_scipy(kind: str, thing: Any) -> bool:
     """Whether ``thing`` is of the class ``scipy.stats.<kind>``.
 
-    ``scipy.stats`` is slow to import, and where nobody has imported it there is no such thing.
+    ``scipy.stats`` is slow to import and is not imported here: as long as no other code has
+    imported it, none of its objects can exist.
 
     >>> from scipy import stats
     >>> is_scipy("rv_discrete", stats.poisson), is_scipy("rv_discrete", 3)

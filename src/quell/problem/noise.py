@@ -16,9 +16,9 @@ rules for a column of SDs that a user hands in.
 
 "auto" is settled in the course of a run by `NoiseCheck`: a reported SD says what the mode is, a
 bare number has to repeat itself. The first evaluation that gives a number without SD is made a
-second time, and again if that fails. If both agree the target is exact; if not, it is noisy and
-nobody knows how much, which the user has to decide. What was evaluated before is then read again
-under the mode that is known: `under` for an outcome, `sds_once_exact` for a column.
+second time, and again if that fails. If both agree the target is exact; if not, it is noisy, and
+the user has to say what is known about the size of the noise. Earlier evaluations are then read
+again under the mode that was found: `under` for an outcome, `sds_once_exact` for a column.
 """
 
 from dataclasses import dataclass, replace
@@ -197,7 +197,7 @@ class NoiseCheck:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a second evaluation of ``theta`` has to come before anything else is learnt."""
+        """Whether ``theta`` has to be evaluated again before evaluations can be used."""
         return self.noise == "auto" and self.theta is not None
 
     def after(self, theta: FloatArray, outcome: Outcome, *, repeat: bool = False) -> "NoiseCheck":

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import nan
 from typing import Literal
 
-# "bad value": a number that is no log-likelihood. "bad return": not what a target should return,
-# most likely at every point. "lost": no answer came (a time-out, a worker that died).
+# "bad value": a number that cannot be a log-likelihood. "bad return": something else than a target
+# should return, most likely at every point. "lost": no answer came (a time-out, a dead worker).
 FailureKind = Literal["zero density", "exception", "bad value", "bad return", "lost"]
 
 ZERO_DENSITY = "zero density: the log-likelihood is -inf"

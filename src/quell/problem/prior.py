@@ -93,7 +93,7 @@ class Prior:
         return lower, upper
 
     def describe(self) -> dict[str, Any]:
-        """Plain data that tells one prior from another."""
+        """Plain data by which priors are compared."""
         if isinstance(self.density, Constant):
             return self.density.describe()
         return {**self.density.describe(), "probe": list(self.probe)}
@@ -134,7 +134,7 @@ def narrow_box(
     """Lower, upper and plausible bounds, the hard ones moved in to where the prior ends.
 
     Only for ``eligible`` coordinates (D,) that are not periodic; None if nothing changes.
-    ``ValueError`` if the plausible box then sticks out.
+    ``ValueError`` if the plausible box is then not inside them.
     """
     bounds = prior.bounds
     low, high = prior.support

@@ -360,7 +360,7 @@ class Problem:
         return self.target.evaluate_many(thetas, rngs)
 
     def fingerprint(self) -> dict[str, Any]:
-        """Plain data, ready for JSON, by which problems are compared; calls nothing of the user's.
+        """Plain data, ready for JSON, by which problems are compared; calls none of your functions.
 
         It has bounds, names, maps, prior and noise, but not the target, whose code is not data.
         Infinities are the strings "inf" and "-inf".

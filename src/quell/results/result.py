@@ -28,7 +28,7 @@ class Result:
     converged
         Whether the returned solution was stable.
     reasons
-        Why the run ended and what to beware of, in words.
+        Why the run ended and what to be careful about, in words.
     iterations
         The iterations of the algorithm, each with its solution; `history` has their figures.
     chosen
