@@ -85,7 +85,7 @@ def test_an_object_of_the_users_own_is_accepted():
     assert "Mine" in settings.as_dict()["acquisition"]
 
 
-# What each of the paper's variants ran with (ALGORITHM.md 7.2).
+# What each of the paper's variants ran with.
 VARIANTS = {
     "paper-viqr": ("viqr", True, True, 50, "sample"),
     "paper-imiqr": ("imiqr", True, True, 50, "sample"),

@@ -9,7 +9,7 @@ from quell.arrays import FloatArray
 def gaussian_skl(
     mean_a: FloatArray, covariance_a: FloatArray, mean_b: FloatArray, covariance_b: FloatArray
 ) -> float:
-    """Symmetrised KL divergence of two normals, ½ [KL(a‖b) + KL(b‖a)] (paper, Eq. S20).
+    """Symmetrised KL divergence of two normals, ½ [KL(a‖b) + KL(b‖a)] (paper, Eq. S21).
 
     Between the normals with the moments of two distributions it is their "Gaussianised" gsKL. It
     does not change under invertible affine maps of the space. It is infinite if a covariance is
