@@ -39,8 +39,7 @@ class NoiseTable:
         """The table of a surrogate's observations.
 
         ``sd`` (a number or (N,)) replaces the training set's noise where that is not the noise
-        of a single evaluation: where repeated evaluations were merged into their mean, or the
-        noise of low values was raised for the fit.
+        of a single evaluation: where repeated evaluations were merged into their mean.
         """
         data = gp.data
         if data.size == 0:
