@@ -16,6 +16,9 @@ a step of the algorithm                    (RESERVED, STEP, step)              `
 the last polish of a result                (RESERVED, FINISH, step)            `rng_for_finish`
 =========================================  ==================================  ===================
 
+Those of the benchmark (`BenchStream`) are of seeds with a mark, ``SeedSequence([seed, mark])``, or
+of one mark on a generator it is given (`substream`).
+
 The keys of evaluations are a promise: a recorded evaluation can be made again with its own random
 numbers. NumPy cuts numbers of a key into words of 32 bits and strings them together, so no number
 may be larger than `RESERVED`, and every kind of key has a length of its own.
@@ -40,6 +43,38 @@ class Purpose(IntEnum):
     DESIGN = 2
     START = 3
     ATTEMPT = 4
+
+
+class BenchStream(IntEnum):
+    """Marks of the benchmark's streams; far from any number that a target would spawn by."""
+
+    METRICS = 7  #: draws from a posterior for its metrics
+    RANKS = 8  #: draws among which the true parameters are ranked
+    CONJUGATE_DATA = 9  #: data of the problem by which calibration is checked
+    ORDER = 10  #: the order in which points under evaluation end
+    NOISE = 1_000_000_001  #: noise of an evaluation, on the stream of its own
+    JITTER = 1_000_000_002  #: what its reported SD is off by, on the same
+
+
+def rng_for_bench(seed: int, stream: BenchStream) -> np.random.Generator:
+    """The generator of something the benchmark draws beside a run with this seed."""
+    return np.random.default_rng([seed, stream])
+
+
+def substream(rng: np.random.Generator, mark: int) -> np.random.Generator:
+    """A generator that follows from the seed of ``rng``, whatever was drawn from it.
+
+    >>> rng = np.random.default_rng(1)
+    >>> first = substream(rng, 5).random()
+    >>> rng.random() != first, substream(rng, 5).random() == first
+    (True, True)
+    """
+    seed = rng.bit_generator.seed_seq
+    if not isinstance(seed, np.random.SeedSequence):
+        raise TypeError("the generator must be made from a seed, as by numpy.random.default_rng")
+    return np.random.default_rng(
+        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, mark))
+    )
 
 
 def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:

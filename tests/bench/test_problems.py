@@ -8,9 +8,9 @@ from quell.bench import BenchError, load
 from quell.bench.data import data_file
 from quell.bench.density import trapezoid
 from quell.bench.problems import PROBLEMS
-from quell.bench.problems.base import JITTER_STREAM, NOISE_STREAM, substream
 from quell.bench.problems.synthetic import SYNTHETIC
 from quell.evaluations import rng_for
+from quell.streams import BenchStream, rng_for_step, substream
 
 CASES = [
     ("normal", 5), ("corr", 5), ("halfnormal", 2), ("rosenbrock", 2), ("banana", 2),
@@ -165,21 +165,20 @@ def test_emulated_noise_follows_its_stream_and_jitter_leaves_it_alone():
 
 
 def test_streams_of_a_run_are_all_different():
-    # Those of the benchmark, of the evaluations, and of the engine (its steps are below (0, n)).
+    # Those of the benchmark, of the evaluations, and of the engine.
     seed, problem = 11, load("normal", 2)
     first = {
         "noise": problem.noise_stream(seed).random(),
         "start": ((problem.start(seed) + 4) / 8)[0],
-        "jitter": substream(problem.noise_stream(seed), JITTER_STREAM).random(),
+        "jitter": substream(problem.noise_stream(seed), BenchStream.JITTER).random(),
     }
     for index in range(3):
-        for mark in (NOISE_STREAM, JITTER_STREAM):
+        for mark in (BenchStream.NOISE, BenchStream.JITTER):
             first[f"evaluation {index} {mark}"] = substream(rng_for(seed, index), mark).random()
     for step in range(5):
-        key = np.random.SeedSequence(seed, spawn_key=(0, step))
-        first[f"engine {step}"] = np.random.default_rng(key).random()
+        first[f"engine {step}"] = rng_for_step(seed, step).random()
     # The jitter of emulated noise and that of the evaluation with index 0 are never both used.
-    del first[f"evaluation 0 {JITTER_STREAM}"]
+    del first[f"evaluation 0 {BenchStream.JITTER}"]
     values = sorted(first.values())
     assert np.diff(values).min() > 1e-6
 

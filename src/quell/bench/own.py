@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from quell.arrays import FloatArray
 from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import compact_posterior
@@ -16,10 +14,8 @@ from quell.problem import Problem
 from quell.results import Posterior, Result
 from quell.run.stopping import INTERRUPTED
 from quell.settings import Settings
+from quell.streams import BenchStream, rng_for_bench
 from quell.vbmc import best_iteration
-
-#: Marks the stream of the order in which points under evaluation end.
-ORDER_STREAM = 9
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class QuellRun:
         """Workers who end in an order that follows from the seed; none for one at a time."""
         if self.workers == 1:
             return None
-        return ShuffledExecutor(self.workers, np.random.default_rng([seed, ORDER_STREAM]))
+        return ShuffledExecutor(self.workers, rng_for_bench(seed, BenchStream.ORDER))
 
 
 def _as_answer(result: Result, settings: Settings) -> Answer:

@@ -21,7 +21,7 @@ class ShuffledExecutor(Executor):
     asked whether it is ``done``, one of those under way, drawn from ``rng``, is made and ends; no
     other ends before the ``result`` of that one has been taken. `quell.workers.dispatch`, and so
     :func:`quell.infer`, looks at futures in that way before it waits for them. Waiting without
-    a look, as by ``concurrent.futures.wait``, would wait for ever.
+    a look, as by ``concurrent.futures.wait``, would never return.
 
     >>> executor = ShuffledExecutor(2, np.random.default_rng(0))
     >>> first, second = executor.submit(pow, 2, 3), executor.submit(pow, 2, 4)

@@ -16,12 +16,10 @@ from quell.bench.data import VARIABLE, folder
 from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
+from quell.streams import BenchStream, rng_for_bench
 from quell.text import jsonable
 from quell.threads import single_threaded
 from quell.version import __version__
-
-#: Tell the streams of the draws behind metrics and ranks apart from all others of a run.
-METRIC_STREAM, RANK_STREAM = 7, 8
 
 
 class Setting(TypedDict, total=False):
@@ -185,13 +183,13 @@ def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
         ],
     }
     if benchmark.generating is not None:
-        among = final.sample(RANK_DRAWS, np.random.default_rng([seed, RANK_STREAM]))
+        among = final.sample(RANK_DRAWS, rng_for_bench(seed, BenchStream.RANKS))
         scores["ranks"] = rank(benchmark.generating, among)
     return scores
 
 
 def _metric_rng(seed: int) -> np.random.Generator:
-    return np.random.default_rng([seed, METRIC_STREAM])
+    return rng_for_bench(seed, BenchStream.METRICS)
 
 
 def metrics(benchmark: Benchmark, estimate: Estimate, draws: FloatArray) -> dict[str, float]:

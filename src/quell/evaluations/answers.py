@@ -32,7 +32,7 @@ def as_table(answers: Sequence[Answered], problem: Problem) -> Evaluations:
 
 
 def head_start_answers(table: Evaluations) -> list[Answered]:
-    """The rows of a head start as answers to nobody's question."""
+    """The rows of a head start as answers to questions that were never asked."""
     return [
         Answered(
             Asked(NOT_ASKED, table.theta[i], Origin.GIVEN),

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
-from quell.checks import as_floats, coordinate_names, matrix, raise_at
+from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
 from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import error_texts, refuse_rows
 from quell.evaluations.merging import Merged, merge
@@ -137,8 +137,8 @@ class Evaluations:
         failed = np.array([text != "" for text in error], dtype=bool)
         demand = "must be finite (-inf for zero density; say in errors why there is no value)"
         refuse_rows("values", value, ~failed & ~np.isfinite(value), demand)
-        demand = "must be positive and finite, 0 if exact, or nan if unknown"
-        refuse_rows("sds", sd, (sd < 0) | np.isinf(sd), demand)
+        demand = f"must be positive and at most {LARGEST_NOISE_SD:g}, 0 if exact, or nan if unknown"
+        refuse_rows("sds", sd, (sd < 0) | (sd > LARGEST_NOISE_SD), demand)
         index = np.full(n, NOT_ASKED, dtype=np.int64)
         unknown = np.full(n, np.nan)
         names = coordinate_names(names, width)
@@ -194,7 +194,7 @@ class Evaluations:
     def as_given(self, problem: Problem) -> "Evaluations":
         """The same evaluations as a head start for ``problem``: they will not count.
 
-        The log-likelihoods stay and the log prior is computed anew, so an earlier run under
+        The log-likelihoods stay and the log prior is recomputed, so an earlier run under
         another prior can be used. Columns are matched by the names of the parameters; names x1,
         x2, ... are none. ``ValueError`` names points that do not fit the problem.
         """

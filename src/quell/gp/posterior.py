@@ -223,7 +223,7 @@ class GaussianProcess:
         """The posterior after one more observation at ``x`` (D,), hyperparameters unchanged.
 
         A bordered Cholesky update, O(N²) per sample; with pending points in the way, or where
-        rounding demands it, the covariance is factorised anew.
+        rounding demands it, the covariance is factorised again.
         """
         new = TrainingData.from_arrays(self._one_point(x), [y], noise_sd)
         self._check_known(new.variance)

@@ -24,7 +24,7 @@ BURN_IN, THIN = 10, 4
 NEW_SPACE_TRAJECTORIES = 3
 #: How many SDs above its expected distance from the mode a sample may lie before it is stale.
 STALE_SDS = 4.0
-#: How far a mode may move, in SDs per direction, before the metric is made anew.
+#: How far a mode may move, in SDs per direction, before the metric is computed again.
 SAME_METRIC = 0.3
 
 
@@ -138,7 +138,7 @@ def retrain(
     that make a trajectory each, or a few in coordinates that are new to them (a memory without
     root). Should the new mode, which ``search`` looks for everywhere, lie so high above them
     that they cannot be draws from around it, they are stale and a new chain starts there. The
-    metric is made anew where the mode has moved noticeably.
+    metric is computed again where the mode has moved noticeably.
     """
     memory = previous.memory if isinstance(previous, TrainedGP) else previous
     target = _target(data, prior, like=memory)

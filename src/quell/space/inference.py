@@ -322,7 +322,7 @@ class InferenceSpace:
         """The space in which a distribution with this ``covariance`` (D, D) in x becomes white.
 
         The covariance is taken back to the standardised coordinates v, where R and s are computed
-        anew (see `quell.space.linear.whitening`); m and δ stay as they are. Working in v rather
+        again (see `quell.space.linear.whitening`); m and δ stay as they are. Working in v rather
         than in t makes the result independent of the units of the parameters.
 
         >>> space = InferenceSpace.from_bounds([-np.inf] * 2, [np.inf] * 2, [-1, -1], [1, 1])

@@ -60,6 +60,13 @@ HEADER = ("problem", "seed", "log evidence", "converged", "evaluations", "")
 class StudyResult:
     """The runs of a study, one row for each; problems in the order given, seeds within them.
 
+    Attributes
+    ----------
+    rows
+        One for every run: problem, seed, evidence, and why it failed, if it did.
+
+    Examples
+    --------
     >>> study = StudyResult((Row("a", 1, -3.2, 0.1, -3.3, 0.1, True, 80),
     ...                      Row("b", 1, error="ValueError: no")))
     >>> study

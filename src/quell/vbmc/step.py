@@ -1,6 +1,6 @@
 """The two steps of the algorithm: propose the next point, absorb the answer.
 
-A run alternates them; between the two the target is evaluated, by whomever. ``propose`` looks
+A run alternates them; between the two the target is evaluated, wherever that is. ``propose`` looks
 at the state only; ``absorb`` updates it, after every evaluation a little and after every
 ``batch`` of them thoroughly.
 """
@@ -98,7 +98,7 @@ def random_points(
 ) -> FloatArray:
     """Uniform draws (n, D_full) in the plausible box of inference space.
 
-    Where the prior is zero it is drawn again, but not for ever: the target need not be asked
+    Where the prior is zero it is drawn again, a limited number of times: the target need not be asked
     what is known already.
     """
     drawn = np.empty((n, space.n_parameters))

@@ -27,7 +27,7 @@ MODE_ALONE_FROM, MODE_ALONE_PER_DIMENSION = 200, 10
 SEARCH_ABOVE = 1.0
 #: Iterations between global searches for another mode of the hyperparameters, where refits wait.
 SEARCH_INTERVAL = 6
-#: At the end of an iteration the hyperparameter samples move on, and their mode is found anew,
+#: At the end of an iteration the hyperparameter samples move on, and their mode is found again,
 #: once there are so many times ``Settings.retrain_share`` more evaluations.
 MOVE_SHARES, MODE_SHARES = 2, 5
 
@@ -136,7 +136,7 @@ def refit_is_due(state: State, settings: Settings) -> bool:
 def quick_fit(rng: np.random.Generator, state: State, settings: Settings) -> TrainedGP:
     """Follow one more observation within an iteration.
 
-    Where a refit is due the samples make a trajectory each (or the mode is found anew);
+    Where a refit is due the samples make a trajectory each (or the mode is found again);
     otherwise the hyperparameters stay as they are.
     """
     assert state.fit is not None

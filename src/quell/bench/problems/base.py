@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike
 from quell.arrays import FloatArray
 from quell.bench.truth.known import Truth
 from quell.problem import Problem
+from quell.streams import BenchStream, rng_for, substream
 
 Mode = Literal["noisy", "exact"]
 Noise = float | Literal["paper"] | None
 Target = Callable[[FloatArray], FloatArray]
 Simulator = Callable[[FloatArray, np.random.Generator], tuple[float, float]]
 
-#: Marks the streams of noise and of jitter; far from any count of evaluations or iterations, whose
-#: numbers mark all other streams of a run.
-NOISE_STREAM, JITTER_STREAM = 1_000_000_001, 1_000_000_002
-#: Children of a run's seed: the noise of all its evaluations in order, and its starting point.
+#: Indices whose streams have another use where the noise of a run comes from one stream, in the
+#: order of its evaluations: that noise, and the starting point.
 NOISE_CHILD, START_CHILD = 0, 1
 
 
@@ -127,13 +126,13 @@ class Benchmark:
 
     def start(self, seed: int) -> FloatArray:
         """The starting point (D,) of the run with this seed: uniform in the plausible box."""
-        u = _child(seed, START_CHILD).random(self.dimension)
+        u = rng_for(seed, START_CHILD).random(self.dimension)
         return self.plausible_lower + u * (self.plausible_upper - self.plausible_lower)
 
     @staticmethod
     def noise_stream(seed: int) -> np.random.Generator:
         """The generator from which a run with this seed draws its noise, in order."""
-        return _child(seed, NOISE_CHILD)
+        return rng_for(seed, NOISE_CHILD)
 
     def as_problem(
         self,
@@ -170,10 +169,13 @@ class Benchmark:
 
             def target(theta: FloatArray, rng: np.random.Generator) -> tuple[float, float]:
                 # The first two generators of a run are those of noise_stream and start.
-                noises, jitters = substream(rng, NOISE_STREAM), substream(rng, JITTER_STREAM)
+                noises, jitters = (
+                    substream(rng, BenchStream.NOISE),
+                    substream(rng, BenchStream.JITTER),
+                )
                 return self._observe(theta, sd, fast, jitter, noises, jitters)
         else:
-            stream, jitters = rng, substream(rng, JITTER_STREAM)
+            stream, jitters = rng, substream(rng, BenchStream.JITTER)
 
             def target(theta: FloatArray) -> tuple[float, float]:
                 return self._observe(theta, sd, fast, jitter, stream, jitters)
@@ -241,23 +243,3 @@ class Benchmark:
     ) -> tuple[float, float]:
         assert self.exact is not None  # by the checks of the callers
         return float(self.exact(theta)) + sd * rng.standard_normal(), sd
-
-
-def _child(seed: int, number: int) -> np.random.Generator:
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-
-
-def substream(rng: np.random.Generator, mark: int) -> np.random.Generator:
-    """A generator that follows from the seed of ``rng``, whatever was drawn from it.
-
-    >>> rng = np.random.default_rng(1)
-    >>> first = substream(rng, 5).random()
-    >>> rng.random() != first, substream(rng, 5).random() == first
-    (True, True)
-    """
-    seed = rng.bit_generator.seed_seq
-    if not isinstance(seed, np.random.SeedSequence):
-        raise TypeError("the generator must be made from a seed, as by numpy.random.default_rng")
-    return np.random.default_rng(
-        np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, mark))
-    )

@@ -23,8 +23,9 @@ from quell.bench.density import Density
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import log_normal, unbounded
 from quell.bench.truth import Truth
+from quell.streams import BenchStream, rng_for_bench
 
-OBSERVATIONS, DESIGN_SEED, DATA_STREAM = 12, 20180418, 9
+OBSERVATIONS, DESIGN_SEED = 12, 20180418
 #: κ, a and b of the prior: σ² has mean 1.5, and β is known less well than a single y.
 PRECISION, SHAPE, RATE = 0.25, 3.0, 3.0
 
@@ -35,7 +36,7 @@ def conjugate(dimension: int) -> Benchmark:
 
 
 def _with_data(dimension: int, seed: int) -> Benchmark:
-    rng = np.random.default_rng([seed, DATA_STREAM])
+    rng = rng_for_bench(seed, BenchStream.CONJUGATE_DATA)
     variance = RATE / rng.gamma(SHAPE)
     beta = rng.standard_normal(dimension - 1) * np.sqrt(variance / PRECISION)
     x = _design(dimension)
