@@ -207,6 +207,7 @@ BAD = [
     ((POINTS, V3, [0.1, 0.2]), {}, r"sds must have shape \(3,\)"),
     ((POINTS, V3, [0.1, -0.2, 0.1]), {}, r"sds\[1\] must be positive and finite.*, got -0.2"),
     ((POINTS, V3, [0.1, 0.2, INF]), {}, r"sds\[2\] must be positive and finite.*, got inf"),
+    ((POINTS, V3, [0.1, 0.2, 1e200]), {}, r"sds\[2\] must be positive and finite.*, got 1e\+200"),
     (([[0, 1], [NAN, 2], [2, 3]], V3), {}, r"points\[1, 0\] must be finite, got nan"),
     ((POINTS, V3), {"errors": "crashed"}, r"errors must be a sequence of strings"),
     ((POINTS, V3), {"errors": [None, "", ""]}, r"errors must be a sequence of strings"),

@@ -137,7 +137,9 @@ class Evaluations:
         failed = np.array([text != "" for text in error], dtype=bool)
         demand = "must be finite (-inf for zero density; say in errors why there is no value)"
         refuse_rows("values", value, ~failed & ~np.isfinite(value), demand)
-        demand = f"must be positive and at most {LARGEST_NOISE_SD:g}, 0 if exact, or nan if unknown"
+        demand = (
+            f"must be positive and finite (below {LARGEST_NOISE_SD:g}), 0 if exact, nan if unknown"
+        )
         refuse_rows("sds", sd, (sd < 0) | (sd > LARGEST_NOISE_SD), demand)
         index = np.full(n, NOT_ASKED, dtype=np.int64)
         unknown = np.full(n, np.nan)

@@ -98,8 +98,8 @@ def random_points(
 ) -> FloatArray:
     """Uniform draws (n, D_full) in the plausible box of inference space.
 
-    Where the prior is zero it is drawn again, a limited number of times: the target need not be asked
-    what is known already.
+    Where the prior is zero it is drawn again, a limited number of times: the target need not be
+    asked what is known already.
     """
     drawn = np.empty((n, space.n_parameters))
     missing = np.ones(n, dtype=bool)
