@@ -169,7 +169,7 @@ class Engine:
         if asked.origin != Origin.CHECK:
             state = self.absorb()  # before the count of steps, by which it is computed
             self._steps = self._next_step() + 1
-            self._state, self._ahead = replace(state, n_asked=state.n_asked + 1), None
+            self._state, self._ahead = state.asked(), None
         self.n_indices = max(self.n_indices, asked.index + 1)
 
     def _learn(self, answers: Sequence[Answered]) -> None:

@@ -134,6 +134,10 @@ class State:
         training = TrainingSet.of(new.evaluations, new.trimmed, new.space, noisy=new.noisy)
         return replace(new, training=training)
 
+    def asked(self) -> "State":
+        """The state after one more point has been asked for."""
+        return replace(self, n_asked=self.n_asked + 1)
+
     @property
     def dimension(self) -> int:
         """Number of free coordinates D."""
