@@ -31,7 +31,9 @@ def test_unknown_name_suggests_the_nearest(wrong, right):
 
 
 def test_unknown_name_like_none_lists_them_all():
-    with pytest.raises(ValueError, match=r"one of wiqr, viqr, imiqr, eig, npro, pro, got 'xyz'$"):
+    with pytest.raises(
+        ValueError, match=r"one of 'wiqr', 'viqr', 'imiqr', 'eig', 'npro', 'pro', got 'xyz'$"
+    ):
         acquisition.by_name("xyz")
 
 

@@ -20,8 +20,6 @@ Beneath them: ``score`` and ``lookahead`` what all share, ``interquantile`` what
 True
 """
 
-import difflib
-
 from quell.acquisition.eig import ExpectedInformationGain
 from quell.acquisition.imiqr import IMIQR
 from quell.acquisition.noise import NoiseTable
@@ -36,6 +34,7 @@ from quell.acquisition.search import (
 from quell.acquisition.situation import Acquisition, Score, Situation
 from quell.acquisition.viqr import VIQR
 from quell.acquisition.wiqr import WIQR
+from quell.checks import choice
 
 _BY_NAME: dict[str, type[Acquisition]] = {
     "wiqr": WIQR,
@@ -53,11 +52,7 @@ def by_name(name: str) -> Acquisition:
     >>> by_name("viqr")
     VIQR(n_points=100)
     """
-    if name in _BY_NAME:
-        return _BY_NAME[name]()
-    near = difflib.get_close_matches(str(name).lower(), _BY_NAME, n=1, cutoff=0.4)
-    hint = f"; did you mean {near[0]!r}?" if near else ""
-    raise ValueError(f"acquisition must be one of {', '.join(_BY_NAME)}, got {name!r}{hint}")
+    return _BY_NAME[choice("acquisition", name, list(_BY_NAME))]()
 
 
 __all__ = [
