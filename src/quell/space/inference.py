@@ -24,8 +24,9 @@ from numpy.typing import ArrayLike
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats
 from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
+from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
-from quell.space.maps import LARGEST, Columns, Periodic
+from quell.space.maps import Columns, Periodic
 
 FAR = 1e300  # sums of a few numbers of this size are still finite
 

@@ -17,7 +17,8 @@ periodic       F⁻¹(z) on one period centred where asked           log(UB − 
 =============  =================================================  ===========================
 
 F is the cdf of a distribution in `quell.space.families`. The constant c only shifts t, to keep it
-of order one; it drops out of the inference space, where t is standardised.
+of order one; it drops out of the inference space, where t is standardised. Coordinates with hard
+bounds can have soft edges instead: see `quell.space.soft`.
 
 Maps never leave the bounds: θ stays at least one floating-point spacing inside a finite bound and
 below the largest float elsewhere, however extreme t is; θ on a bound is taken one spacing inside.
@@ -32,11 +33,10 @@ from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
 from quell.space.families import FAMILIES, Family
+from quell.space.inside import LARGEST, SMALLEST, between, beyond, distance_beyond
+from quell.space.soft import SoftBox, SoftPlus
 
 IndexArray = NDArray[np.intp]
-
-LARGEST = float(np.finfo(np.float64).max)
-SMALLEST = float(np.finfo(np.float64).tiny)  # smallest float with full precision
 
 
 class CoordinateMap(Protocol):
@@ -90,12 +90,9 @@ class TwoSided:
     upper: FloatArray
     family: Family
 
-    def _inside(self, theta: FloatArray) -> FloatArray:
-        return np.clip(theta, np.nextafter(self.lower, np.inf), np.nextafter(self.upper, -np.inf))
-
     def forward(self, theta: FloatArray) -> FloatArray:
         """t = F⁻¹((θ − LB)/(UB − LB))."""
-        theta = self._inside(theta)
+        theta = between(theta, self.lower, self.upper)
         width = self.upper - self.lower
         return _interval_to_line(
             (theta - self.lower) / width, (self.upper - theta) / width, self.family
@@ -104,7 +101,8 @@ class TwoSided:
     def inverse(self, t: FloatArray) -> FloatArray:
         """θ = LB + (UB − LB) F(t), measured from the nearer bound."""
         distance = (self.upper - self.lower) * self.family.tail(np.abs(t))
-        return self._inside(np.where(t < 0.0, self.lower + distance, self.upper - distance))
+        theta = np.where(t < 0.0, self.lower + distance, self.upper - distance)
+        return between(theta, self.lower, self.upper)
 
     def log_slope(self, t: FloatArray) -> FloatArray:
         """log(UB − LB) + log F'(t)."""
@@ -127,17 +125,9 @@ class OneSided:
     scale: FloatArray
     side: FloatArray
 
-    def _inside(self, theta: FloatArray) -> FloatArray:
-        nearest = np.nextafter(self.bound, self.side * np.inf)
-        is_lower = self.side > 0.0
-        return np.clip(
-            theta, np.where(is_lower, nearest, -LARGEST), np.where(is_lower, LARGEST, nearest)
-        )
-
     def forward(self, theta: FloatArray) -> FloatArray:
         """t = ± log(|θ − bound|/scale)."""
-        with np.errstate(over="ignore"):
-            distance = np.minimum(np.abs(self._inside(theta) - self.bound), LARGEST)
+        distance = distance_beyond(theta, self.bound, self.side)
         # The ratio of the roots can neither overflow nor underflow; that of the distances can.
         return np.asarray(2.0 * self.side * np.log(np.sqrt(distance) / np.sqrt(self.scale)))
 
@@ -146,7 +136,8 @@ class OneSided:
         with np.errstate(over="ignore"):
             # In halves, for the product may be finite where the exponential alone is not.
             half = np.exp(0.5 * self.side * t)
-            return self._inside(self.bound + self.side * (half * self.scale * half))
+            theta = self.bound + self.side * (half * self.scale * half)
+            return beyond(theta, self.bound, self.side)
 
     def log_slope(self, t: FloatArray) -> FloatArray:
         """log scale ± t."""
@@ -204,6 +195,21 @@ class Periodic:
         return np.log(self.upper - self.lower) + self.family.log_density(t)
 
 
+SOFT = "soft"  # what stands in place of a family for columns with soft edges
+
+
+def _soft_map(
+    kind: str, lower: FloatArray, upper: FloatArray, softness: FloatArray
+) -> CoordinateMap:
+    if kind == "two-sided":
+        return SoftBox(lower, upper, softness)
+    if kind == "lower":
+        return SoftPlus(lower, softness, np.ones(len(lower)))
+    if kind == "upper":
+        return SoftPlus(upper, softness, -np.ones(len(upper)))
+    raise ValueError(f"there is no soft map for a coordinate of kind {kind!r}")
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Maps side by side: ``parts`` pairs each map with the columns it takes.
@@ -225,22 +231,27 @@ class Columns:
         upper: FloatArray,
         scale: FloatArray,
         centre: FloatArray,
+        softness: FloatArray | None = None,
     ) -> "Columns":
         """The maps for columns of these kinds; every argument has one entry per column.
 
         ``families`` matters for two-sided and periodic columns, ``scale`` is the constant c of
         one-sided ones, ``centre`` that of periodic ones, at most a period outside the bounds.
+        Columns whose ``softness`` is a number have soft edges; nan, or None for all, is without.
         """
+        softness = np.full(len(kinds), np.nan) if softness is None else softness
         keys = [
-            (kind, family if kind in ("two-sided", "periodic") else "")
-            for kind, family in zip(kinds, families, strict=True)
+            (kind, SOFT if soft else family if kind in ("two-sided", "periodic") else "")
+            for kind, family, soft in zip(kinds, families, ~np.isnan(softness), strict=True)
         ]
         parts: list[tuple[IndexArray, CoordinateMap]] = []
         for kind, family in dict.fromkeys(keys):
             at = np.flatnonzero([key == (kind, family) for key in keys])
             low, high, middle = lower[at], upper[at], centre[at]
             g: CoordinateMap
-            if kind == "unbounded":
+            if family == SOFT:
+                g = _soft_map(kind, low, high, softness[at])
+            elif kind == "unbounded":
                 g = Unbounded()
             elif kind == "lower":
                 g = OneSided(low, scale[at], np.ones(len(at)))
