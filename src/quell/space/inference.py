@@ -4,7 +4,8 @@ Notation of Acerbi (2020, arXiv 2006.08655; Sections 2.1 and 2.2, supplement B.1
 point in the original space, x the same point in inference space (a row vector over the free
 coordinates), LB, UB the hard and PLB, PUB the plausible bounds. In three steps,
 
-    t = g(θ)          per coordinate, an unconstraining map (see `quell.space.maps`),
+    t = g(θ)          per coordinate, an unconstraining map (see `quell.space.maps`), with soft
+                      edges where the coordinate has a softness (see `quell.space.soft`),
     v = (t − m)/δ     with m = ½ (g(PLB) + g(PUB)), δ = g(PUB) − g(PLB): the plausible box
                       becomes [−½, ½] in every coordinate,
     x = (v R)/s       a rotation R and scales s > 0: the identity until the first whitening.
@@ -27,6 +28,7 @@ from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
 from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
 from quell.space.maps import Columns, Periodic
+from quell.space.soft import check_softness
 
 FAR = 1e300  # sums of a few numbers of this size are still finite
 
@@ -35,9 +37,10 @@ FAR = 1e300  # sums of a few numbers of this size are still finite
 class InferenceSpace:
     """Where the algorithm works: an unbounded space in which the plausible box has unit size.
 
-    Make one with `from_bounds`; `whitened` returns a new one. ``rotation`` R has shape (D, D) and
-    ``scales`` s shape (D,), D being the number of free coordinates. All methods take points with
-    any leading shape and never change their arguments.
+    Make one with `from_bounds`; `whitened` and `with_softness` return a new one. ``rotation`` R
+    has shape (D, D), ``scales`` s and ``softness`` shape (D,), D being the number of free
+    coordinates. The softness is in the units of the parameter, nan where a coordinate has no soft
+    edges. All methods take points with any leading shape and never change their arguments.
 
     >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.25, -3], [0.75, 5])
     >>> space.to_inference([[0.5, 1.0], [0.75, 5.0]])
@@ -50,10 +53,11 @@ class InferenceSpace:
     bounds: Bounds
     rotation: FloatArray
     scales: FloatArray
+    softness: FloatArray
 
     def __post_init__(self) -> None:
-        self.rotation.setflags(write=False)
-        self.scales.setflags(write=False)
+        for array in (self.rotation, self.scales, self.softness):
+            array.setflags(write=False)
 
     @classmethod
     def from_bounds(
@@ -92,7 +96,8 @@ class InferenceSpace:
         box = (lower, upper, plausible_lower, plausible_upper)
         bounds = check_bounds(*box, names=names, bounded=bounded, periodic=periodic)
         dimension = sum(kind != "fixed" for kind in bounds.kinds)
-        space = cls(bounds, np.eye(dimension), np.ones(dimension))
+        hard = np.full(dimension, np.nan)
+        space = cls(bounds, np.eye(dimension), np.ones(dimension), hard)
         low, high = bounds.plausible_lower[space.free], bounds.plausible_upper[space.free]
         demand = "must be further below plausible_upper = {!r} to tell them apart (widen the box)"
         merged = ~(space._standard[1] > 0.0)
@@ -163,6 +168,7 @@ class InferenceSpace:
             b.upper[free],
             b.range[free],
             0.5 * b.plausible_lower[free] + 0.5 * b.plausible_upper[free],
+            self.softness,
         )
 
     @cached_property
@@ -237,6 +243,20 @@ class InferenceSpace:
         slopes = self._maps.log_slope(t)
         constant = np.sum(np.log(self._standard[1])) + np.sum(np.log(self.scales))
         return np.asarray(np.sum(slopes, axis=-1) + constant)
+
+    def raw_slopes(self, x: ArrayLike) -> FloatArray:
+        """dθ_i/dv_i of every free coordinate at x (..., D), (..., D).
+
+        Near x an SD of v_i times this is an SD of θ_i; v = (s x) Rᵀ.
+
+        >>> space = InferenceSpace.from_bounds(-np.inf, np.inf, -2, 2)
+        >>> space.raw_slopes([0.3]).round(12)
+        array([4.])
+        """
+        t = np.clip(self._unconstrained(x), -FAR, FAR)
+        with np.errstate(over="ignore", under="ignore"):
+            slopes = np.exp(self._maps.log_slope(t) + np.log(self._standard[1]))
+        return np.minimum(slopes, LARGEST)
 
     def contains(self, theta: ArrayLike) -> BoolArray:
         """Mask (...) of the points θ (..., n_parameters) strictly within the hard bounds.
@@ -315,9 +335,38 @@ class InferenceSpace:
         return np.asarray((q95 - q05) * (1.0 + 2.0 / 9.0))
 
     def with_linear(self, rotation: ArrayLike, scales: ArrayLike) -> "InferenceSpace":
-        """The space with the same bounds and x = (v R)/s for this R (D, D) and s (D,)."""
+        """The space with the same maps and x = (v R)/s for this R (D, D) and s (D,)."""
         rotation, scales = check_linear(rotation, scales, self.dimension)
         return replace(self, rotation=rotation, scales=scales)
+
+    def with_softness(self, softness: ArrayLike) -> "InferenceSpace":
+        """The unwhitened space whose coordinates have soft edges where ``softness`` is a number.
+
+        ``softness`` (D,) is in the units of the parameters, nan where a coordinate has the map
+        that its bounds and family say. m and δ follow from the plausible box through the new maps,
+        so v is another coordinate than before, and whitening has to be computed anew.
+
+        Raises ``ValueError`` naming the coordinate for a softness that is not positive and finite,
+        or one of a coordinate without edges: unbounded or periodic.
+
+        >>> space = InferenceSpace.from_bounds([0, 0], [10, np.inf], [2, 1], [8, 3])
+        >>> soft = space.with_softness([0.1, np.nan])
+        >>> soft.to_inference([[5.0, 2.0], [3.5, 2.0]]).round(3)[:, 0] + 0.0  # linear inside
+        array([ 0.  , -0.25])
+        """
+        softness = check_softness(softness, self.bounds)
+        space = replace(
+            self,
+            rotation=np.eye(self.dimension),
+            scales=np.ones(self.dimension),
+            softness=softness,
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, width = space._standard
+        lost = ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
+        demand = "must be nearer to the size of the plausible box, for floating-point numbers"
+        refuse("softness", softness, lost, demand, self.free_names)
+        return space
 
     def whitened(self, covariance: ArrayLike) -> "InferenceSpace":
         """The space in which a distribution with this ``covariance`` (D, D) in x becomes white.

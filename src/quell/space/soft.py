@@ -21,12 +21,16 @@ so that both tails keep their relative precision.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_expit
 
 from quell.arrays import FloatArray
+from quell.checks import as_floats
+from quell.space.bounds import Bounds, refuse
 from quell.space.inside import SMALLEST, between, beyond, distance_beyond
 
 STEEPEST = 1e300  # log-slopes stop here, so that sums of a few of them are finite
+SOFTEST = 1e6  # ranges: beyond, the map is a logit or logarithm to all digits that t has left
 
 
 def _share(distance: FloatArray, softness: FloatArray) -> FloatArray:
@@ -125,3 +129,29 @@ class SoftPlus:
     def log_slope(self, t: FloatArray) -> FloatArray:
         """log σ(±t/s)."""
         return np.asarray(log_expit(_ratio(self.side * t, self.softness)))
+
+
+def check_softness(softness: ArrayLike, bounds: Bounds) -> FloatArray:
+    """The softness (D,) of the coordinates that are not fixed, nan where one has no soft edges.
+
+    Refused, by name, unless positive and finite, and where there is no edge to soften.
+    """
+    softness = as_floats("softness", softness)
+    free = bounds.lower < bounds.upper
+    names = tuple(name for name, kept in zip(bounds.names, free, strict=True) if kept)
+    if softness.shape != (len(names),):
+        raise ValueError(
+            f"softness must have shape ({len(names)},), one entry for each coordinate that is not "
+            f"fixed ({', '.join(map(repr, names))}), got {softness.shape}"
+        )
+    soft = ~np.isnan(softness)
+    demand = "must be positive and finite, or nan for no soft edges"
+    refuse("softness", softness, soft & ~((softness > 0) & (softness < np.inf)), demand, names)
+    edges = (bounds.has_edges & (np.isfinite(bounds.lower) | np.isfinite(bounds.upper)))[free]
+    demand = "must be nan because the coordinate has no hard bounds to soften"
+    refuse("softness", softness, soft & ~edges, demand, names)
+    demand = f"must be at most {SOFTEST:g} times the range of the coordinate, {{!r}}"
+    with np.errstate(over="ignore"):
+        too_soft = soft & (softness > SOFTEST * bounds.range[free])
+    refuse("softness", softness, too_soft, demand, names, bounds.range[free])
+    return softness
