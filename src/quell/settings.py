@@ -67,6 +67,9 @@ class Settings:
     output_scale_prior
         Expect the log joint to depart from a quadratic by about D; False for the paper's prior,
         in which any size down to nothing is as likely.
+    compress_low_values
+        Of values so low that the posterior has no mass there, only the order counts; False to fit
+        them as they are, as the paper does.
     evidence
         The log evidence as the surrogate expects it, by "importance" sampling, or the "elbo".
     rules_of_2018
@@ -102,6 +105,7 @@ class Settings:
     min_samples: int = 4
     max_samples: int = 8
     output_scale_prior: bool = True
+    compress_low_values: bool = True
     evidence: Literal["importance", "elbo"] = "importance"
     rules_of_2018: bool = False
 
@@ -128,7 +132,10 @@ class Settings:
                 f"{self.max_samples}"
             )
         try:
-            for name in ("whitening", "stop_early", "output_scale_prior", "rules_of_2018"):
+            for name in (
+                "whitening", "stop_early", "output_scale_prior", "compress_low_values",
+                "rules_of_2018",
+            ):  # fmt: skip
                 flag(name, getattr(self, name))
             if self.frequent_retrain is not None:
                 flag("frequent_retrain", self.frequent_retrain)
@@ -165,7 +172,8 @@ class Settings:
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
-            retrain_share=0.0, output_scale_prior=False, stop_early=False,
+            retrain_share=0.0, output_scale_prior=False, compress_low_values=False,
+            stop_early=False,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from vbmc_helpers import SETTINGS, fitted_state, make_iteration
+from helpers.vbmc import SETTINGS, fitted_state, make_iteration
 
 from quell import Settings
 from quell.vbmc.update import _retrain_frequently

@@ -47,7 +47,7 @@ class Algorithm:
     name: str
     text: str
     run: RunFunction
-    bounded_map: str = "probit"
+    bounded_map: str = "soft"
     check: Callable[[], object] = _always_there
 
 

@@ -24,7 +24,7 @@ class JournalContents:
     ``problem`` and ``settings`` as plain data; ``evaluations`` with nan as log prior, which is
     not recorded; ``pending`` (n, D) the points asked for and not told; ``who``, for each
     evaluation the host and process that made it, and ``when`` it was recorded; ``n_lost`` rows
-    could not be read.
+    could not be read; ``version`` is that of Quell by which it was begun, "" before there was one.
     """
 
     problem: dict[str, Any]
@@ -35,6 +35,7 @@ class JournalContents:
     who: tuple[str, ...]
     when: tuple[datetime, ...]
     n_lost: int
+    version: str = ""
 
     def __repr__(self) -> str:
         n = len(self.pending)
@@ -100,4 +101,5 @@ def read_journal(path: str | PathLike[str]) -> JournalContents:
         who=tuple(row.who for row in told),
         when=tuple(datetime.fromtimestamp(row.at).astimezone() for row in told),
         n_lost=len(saved.lost),
+        version=saved.meta.get("created", {}).get("version", ""),
     )

@@ -52,9 +52,10 @@ class Problem:
         "exact": no noise. "auto": a pair means "reported"; for bare numbers the run finds out
         whether the target is exact.
     bounded
-        Map of parameters between two bounds: "probit", "logit" (the paper's) or "student", or
-        one for each. Where the likelihood is flat towards a bound, the log density under the
-        probit falls off as a quadratic function, like the surrogate's mean function.
+        How parameters with hard bounds are made unbounded, or one choice for each. "soft": by the
+        probit (with one bound, the logarithm) at first; once a run knows the posterior, by a map
+        that is linear but for soft edges, if the surrogate prefers it. "probit", "logit" (the
+        paper's) and "student" stay as they are, and so does the logarithm then.
     periodic, integer
         Names, or a mask, of the parameters that live on a circle of circumference upper − lower,
         and of those that are integers. Bounds of integers are the smallest and the largest value
@@ -111,7 +112,7 @@ class Problem:
         prior: Any = None,
         names: Sequence[str] | None = None,
         noise: Noise = "auto",
-        bounded: str | Sequence[str] = "probit",
+        bounded: str | Sequence[str] = "soft",
         periodic: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         integer: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         vectorised: bool = False,

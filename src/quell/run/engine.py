@@ -70,7 +70,10 @@ class Engine:
         preload()
         self.problem, self.settings, self.seed = problem, settings, seed
         noisy = problem.noise != "exact"
-        self._state = initial_state(rng_for_design(seed), problem, starts, given, noisy=noisy)
+        self._state = initial_state(
+            rng_for_design(seed), problem, starts, given,
+            noisy=noisy, compress=settings.compress_low_values,
+        )  # fmt: skip
         self._ahead: State | None = None
         self._steps = 0
         self._noise = NoiseCheck(problem.noise)
@@ -236,10 +239,14 @@ class Engine:
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        """Count the CPU time of a block as the algorithm's; BLAS has one thread in it."""
+        """Count the CPU time of a block as the algorithm's.
+
+        BLAS has one thread in it, and NumPy says nothing of numbers that overflow on the way: what
+        comes of them is checked where it is used.
+        """
         started = time.thread_time()
         try:
-            with single_threaded():
+            with single_threaded(), np.errstate(all="ignore"):
                 yield
         finally:
             self.cpu_seconds += time.thread_time() - started

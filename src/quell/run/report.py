@@ -10,6 +10,7 @@ from quell.results import Posterior, Result
 from quell.settings import Settings
 from quell.vbmc import Iteration, Solution
 from quell.vbmc.evidence import Evidence
+from quell.vbmc.state import Action
 
 
 def make_result(
@@ -37,7 +38,7 @@ def make_result(
         log_evidence_sd=estimate.sd if proper else np.nan,
         evidence_method=estimate.method,
         converged=chosen.stable,
-        reasons=(*reasons, *_caveats(chosen, proper=proper)),
+        reasons=(*reasons, *_caveats(chosen, history, proper=proper)),
         iterations=history,
         chosen=chosen.index,
         boosted=boosted,
@@ -50,8 +51,17 @@ def make_result(
     )
 
 
-def _caveats(chosen: Iteration, *, proper: bool) -> list[str]:
+def _caveats(chosen: Iteration, history: Sequence[Iteration], *, proper: bool) -> list[str]:
     caveats = []
+    lost = sum(iteration.action == Action.WENT_BACK for iteration in history)
+    if lost:
+        times = "once" if lost == 1 else f"{lost} times"
+        caveats.append(f"the surrogate was lost {times}, and the run went on from before")
+    if not chosen.believable:
+        caveats.append(
+            "the surrogate expects a higher density than was ever seen, so neither posterior nor "
+            "evidence can be trusted: make the plausible box narrower, or give a start"
+        )
     if not chosen.stable:
         caveats.append(
             "the solution has not been stable for long enough (reliability index "

@@ -1,7 +1,8 @@
 """Distributions whose cdf F maps the real line onto (0, 1), for coordinates between two bounds.
 
 "logit": standard logistic, F(t) = 1/(1 + e⁻ᵗ), the choice of Acerbi (2020, arXiv 2006.08655,
-Section 2.1). "probit": standard normal. "student": Student-t with 4 degrees of freedom,
+Section 2.1). "probit": standard normal; "soft" is the same, until the edges are made soft
+(`quell.space.InferenceSpace.with_softness`). "student": Student-t with 4 degrees of freedom,
 F(t) = (1 + s)² (2 − s)/4 with s = t/√(4 + t²); the heavier the tails, the further out in t the
 neighbourhood of a bound is mapped.
 """
@@ -76,8 +77,10 @@ def _student_log_density(t: FloatArray) -> FloatArray:
     return np.asarray(np.log(3.0 / 8.0) - 5.0 * np.log(np.hypot(1.0, 0.5 * t)))
 
 
+_PROBIT = Family(_normal_quantile, _normal_tail, _normal_log_density)
 FAMILIES = {
+    "soft": _PROBIT,
     "logit": Family(_logistic_quantile, _logistic_tail, _logistic_log_density),
-    "probit": Family(_normal_quantile, _normal_tail, _normal_log_density),
+    "probit": _PROBIT,
     "student": Family(_student_quantile, _student_tail, _student_log_density),
 }

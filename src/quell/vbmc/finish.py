@@ -37,8 +37,9 @@ def best_iteration(history: Sequence[Iteration]) -> Iteration:
     """The iteration to return: the last if stable, else the best of the recent ones.
 
     Recent means since the last stable iteration, or the last quarter of the run; best the
-    largest ELCBO₅.
+    largest ELCBO₅. One that promises more than was ever seen is not returned if there is another.
     """
+    history = [iteration for iteration in history if iteration.believable] or history
     if history[-1].stable:
         return history[-1]
     stable = [i for i, iteration in enumerate(history) if iteration.stable]

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quell.gp import GaussianProcess
+from quell.gp import GaussianProcess, TrainingData
 from quell.gp.data import high_density_rows
 from quell.gp.model import noise_variance
 from quell.mixture import Mixture
+from quell.variational import Elbo
 from quell.vbmc.state import Iteration
 
 #: A solution with an index below this is reliable (paper, supplement B.1).
@@ -70,6 +71,16 @@ def reliability_index(
         (abs(elbo - previous.elbo) / sd_tolerance + elbo_sd / sd_tolerance + gskl / kl_tolerance)
         / 3
     )
+
+
+def is_believable(elbo: Elbo, data: TrainingData) -> bool:
+    """Whether a surrogate promises no more than was ever seen.
+
+    The expected log joint of a posterior is below the largest value there is. A surrogate that
+    expects more than the best of its observations (n of them, noise included) has put the posterior
+    where it knows nothing.
+    """
+    return bool(elbo.expected_log_joint.mean <= data.y.max())
 
 
 def is_stable(

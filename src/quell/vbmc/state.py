@@ -46,6 +46,9 @@ class Action(StrEnum):
     END_OF_WARMUP = "end of warm-up"
     TRIMMED = "trimmed"  #: a false alarm of its end: only the lowest evaluations are dropped
     WHITENING = "whitening"
+    SOFTENED = "softened"  #: bounded parameters have got soft edges
+    SHARPENED = "sharpened"  #: their edges have become sharper
+    WENT_BACK = "went back"  #: the surrogate was lost: on from an earlier solution
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +76,7 @@ class Iteration:
     noise_sd: float
     warmup: bool
     solution: Solution = field(repr=False)
+    believable: bool = True
     cpu_seconds: float = np.nan
 
     def lower_bound(self, beta: float) -> float:
@@ -123,6 +127,7 @@ class State:
     full_refit: bool = True
     frequent: bool = True
     n_asked: int = 0
+    compress: bool = True
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":
@@ -131,7 +136,9 @@ class State:
         To be used wherever ``evaluations``, ``trimmed``, ``space`` or ``noisy`` change.
         """
         new = replace(self, **changes)
-        training = TrainingSet.of(new.evaluations, new.trimmed, new.space, noisy=new.noisy)
+        training = TrainingSet.of(
+            new.evaluations, new.trimmed, new.space, noisy=new.noisy, compress=new.compress
+        )
         return replace(new, training=training)
 
     def asked(self) -> "State":

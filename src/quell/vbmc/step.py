@@ -62,7 +62,7 @@ class Proposal:
 
 def initial_state(
     rng: np.random.Generator, problem: Problem, starts: FloatArray, evaluations: Evaluations,
-    *, noisy: bool,
+    *, noisy: bool, compress: bool = True,
 ) -> State:  # fmt: skip
     """The state before the first evaluation.
 
@@ -87,7 +87,8 @@ def initial_state(
         n_starts=len(starts),
         evaluations=evaluations,
         trimmed=trimmed,
-        training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy),
+        training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy, compress=compress),
+        compress=compress,
         box=box,
         plausible_range=np.ones(space.dimension),
     )

@@ -1,49 +1,42 @@
-"""The end of an iteration: surrogate, posterior, record; then warm-up and whitening."""
+"""The end of an iteration: a refit; then warm-up, and other coordinates if they are better."""
 
 from dataclasses import replace
 
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.gp import GaussianProcess
-from quell.mixture import Mixture, entropy_lower_bound
-from quell.mixture.divergence import gaussian_skl
-from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.space import InferenceSpace
-from quell.variational import VariationalFit, fit_mixture
-from quell.vbmc import reliability as rel
+from quell.vbmc.coordinates import (
+    Carried,
+    change_coordinates,
+    go_back,
+    log_marginal_likelihood,
+)
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
-from quell.vbmc.state import Action, Iteration, Solution, State
-from quell.vbmc.training import fit_surrogate
+from quell.vbmc.refit import refit
+from quell.vbmc.softening import proposed_softness
+from quell.vbmc.state import Action, State
+from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.warmup import leave_warmup, warmup_is_over
-from quell.vbmc.whitening import INTERVAL, linear_map, may_whiten, whiten, whitening_is_due
+from quell.vbmc.whitening import INTERVAL, LONGEST, axis_ratio, is_scheduled, whitening_is_due
 
-#: Components in warm-up (paper, section 2.1).
-WARMUP_COMPONENTS = 2
-#: Starts scored by a normal and by a full refit of the mixture, and climbs of a full one; a normal
-#: one is a warm start, so that one climb on one base sample is enough.
-N_STARTS, N_STARTS_FULL, N_CLIMBS_FULL = 5, 40, 2
-WARM_ITERATIONS = 30
-#: Every evaluation is followed by a refit in the iteration after one with an index above this
-#: (paper, supplement B.1), and in so many after warm-up (reference implementation).
-UNRELIABLE = 3.0
-WATCHED_AFTER_WARMUP = 2
-#: A surrogate is lost after a whitening if the SD of the ELBO is larger than before by this factor
+#: A surrogate is lost in new coordinates if the SD of the ELBO is larger than before by this factor
 #: and this many nats (docs/experiments/ridges.md).
 LOST = (1.5, 0.3)
-#: What is added to the count of whitenings for one that was taken back, so that the next waits
-#: longer than after one that was kept (reference implementation).
+#: Nats of marginal likelihood that a whitening may cost.
+SLACK = 3.0
+#: What is added to the count of changes for one that was taken back, so that the next waits longer
+#: than after one that was kept (reference implementation).
 COUNTED_AS = 2
-#: Points of the base samples of a warm start, to climb on and to score by: fewest and most per
-#: component, and in all. Their cost grows with the square of the number of components.
-WARM_BASE, WARM_SCORING = (64, 256, 4096), (128, 512, 8192)
 
 
 def end_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
-    """Refit everything to all evaluations and close the iteration; whiten if it is time."""
-    state = refit(rng, state, settings, action=Action.NONE)
+    """Refit everything to all evaluations and close the iteration; change coordinates if due."""
+    before, state = state, refit(rng, state, settings, action=Action.NONE)
+    if not state.history[-1].believable and not state.warmup:
+        state = recover(rng, before, state, settings)
     if state.warmup and len(state.history) > 1:
         early = settings.rules_of_2018
         if warmup_is_over(state, settings.batch, by_elbo_alone=early):
@@ -52,172 +45,112 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
             state = replace(
                 state, history=(*state.history[:-1], replace(state.history[-1], action=action))
             )
-    if settings.whitening and may_whiten(state):
-        shape = shape_to_whiten(state, settings)
-        if whitening_is_due(state, settings.whitening_schedule, shape):
-            state = try_whitening(rng, state, settings, shape)
-    return state
-
-
-def shape_to_whiten(state: State, settings: Settings) -> FloatArray:
-    """Covariance (D, D) of the posterior that would be returned now, stretched along ridges."""
-    solution = best_iteration(state.history).solution
-    mean, covariance = _in_space(solution.mixture, solution.space, state.space)
+    if not settings.whitening or state.warmup or state.mixture is None:
+        return state
     if settings.whitening_schedule == "paper":
-        return covariance
-    to_standard = (state.space.rotation * state.space.scales).T
-    return stretched(state.training.data, mean, covariance, to_standard)
+        return whiten_by_schedule(rng, state, settings)
+    return adapt_coordinates(rng, state, settings)
 
 
-def try_whitening(
-    rng: np.random.Generator, state: State, settings: Settings, shape: FloatArray
-) -> State:
-    """Make this ``shape`` (D, D) round, and refit in the new space.
+def recover(rng: np.random.Generator, before: State, lost: State, settings: Settings) -> State:
+    """On from the last solution that promised no more than was seen, with all evaluations.
 
-    By the adaptive schedule it is taken back if the surrogate is lost in the new space, less sure
-    of the ELBO than before: too few evaluations, seen along other axes, may leave room for a high
-    density that is not there. The next try then waits an interval longer.
+    Its coordinates and hyperparameters are the start of a search for better ones. Where that is
+    lost as well, so be it until there are more evaluations. The paper has no such rule.
     """
-    turned = whiten(rng, state, shape)
-    if settings.whitening_schedule == "paper":
-        turned = replace(turned, full_refit=True)
-    whitened = refit(rng, turned, settings, action=Action.WHITENING)
-    if not turned.full_refit:
-        # A small turn is no reason to watch every evaluation again.
-        whitened = replace(whitened, frequent=state.frequent)
-    old, new = state.history[-1], whitened.history[-1]
-    lost = new.elbo_sd > LOST[0] * old.elbo_sd + LOST[1]
-    if lost and settings.whitening_schedule == "adaptive":
-        return replace(
-            state,
-            n_whitenings=state.n_whitenings + COUNTED_AS,
-            last_whitening=len(state.history) + 1 + INTERVAL,
-        )
-    return whitened
+    sane = [iteration for iteration in before.history if iteration.believable]
+    if settings.whitening_schedule == "paper" or not sane:
+        return lost
+    again = refit(rng, go_back(rng, before, sane[-1].solution), settings, action=Action.WENT_BACK)
+    return again if again.history[-1].believable else lost
 
 
-def refit(rng: np.random.Generator, state: State, settings: Settings, action: Action) -> State:
-    """Train the surrogate, fit the mixture, and append the iteration to the history."""
-    fit = fit_surrogate(rng, state, settings)
-    start = better_start(state, fit.gp)
-    variational = fit_posterior(rng, fit.gp, start, state, settings)
-    record = _record(state, fit.gp, variational, settings, action)
+def whiten_by_schedule(rng: np.random.Generator, state: State, settings: Settings) -> State:
+    """The paper's whitening (supplement B.2): at its time, and kept whatever comes of it."""
+    solution = best_iteration(state.history).solution
+    shape = Carried.of(solution.mixture, solution.space, state.space).covariance()
+    if state.dimension == 1 or not whitening_is_due(state, "paper", shape):
+        return state
+    white = state.space.whitened(shape)
+    turned = change_coordinates(rng, state, white, full_refit=True)
+    return refit(rng, turned, settings, action=Action.WHITENING)
+
+
+def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings) -> State:
+    """Sharper edges where the posterior calls for them, and axes along which it is round.
+
+    Both are tried together first, then the axes alone. What makes the surrogate worse is taken
+    back; the next try then waits an interval longer.
+    """
+    solution = best_iteration(state.history).solution
+    tried = False
+    softness = (
+        proposed_softness(rng, solution, state.space.softness) if is_scheduled(state) else None
+    )
+    if softness is not None:
+        tried = True
+        soft = state.space.with_softness(softness)
+        shape = round_shape(state, soft)
+        action = Action.SOFTENED if np.isnan(state.space.softness).all() else Action.SHARPENED
+        changed = change_coordinates(rng, state, soft.whitened(shape), full_refit=True)
+        changed = refit(rng, changed, settings, action=action)
+        if not is_worse(state, changed, slack=0.0):
+            return changed
+    shape = round_shape(state, state.space)
+    if state.dimension > 1 and whitening_is_due(state, "adaptive", shape):
+        tried = True
+        afresh = axis_ratio(shape) > LONGEST
+        turned = change_coordinates(rng, state, state.space.whitened(shape), full_refit=afresh)
+        whitened = refit(rng, turned, settings, action=Action.WHITENING)
+        if not afresh:
+            # A small turn is no reason to watch every evaluation again.
+            whitened = replace(whitened, frequent=state.frequent)
+        if not is_worse(state, whitened, slack=SLACK):
+            return whitened
+    if not tried:
+        return state
     return replace(
         state,
-        fit=fit,
-        memory=fit.memory,
-        mixture=variational.mixture,
-        before=variational.mixture,
-        full_refit=False,
-        in_iteration=0,
-        frequent=_retrain_frequently(state, record, settings),
-        history=(*state.history, record),
+        n_whitenings=state.n_whitenings + COUNTED_AS,
+        last_whitening=len(state.history) + 1 + INTERVAL,
     )
 
 
-def fit_posterior(
-    rng: np.random.Generator, gp: GaussianProcess, start: Mixture | None, state: State,
-    settings: Settings,
-) -> VariationalFit:  # fmt: skip
-    """The mixture's fit at the end of an iteration."""
-    n_components = WARMUP_COMPONENTS
-    if start is not None:
-        n_components = start.n_components
-        if not state.warmup and state.history:
-            n_components = rel.next_component_count(
-                state.history, start, gp.data.size, noisy=state.noisy,
-                batch=settings.batch, full_refit=state.full_refit,
-            )  # fmt: skip
-    free = not state.warmup
-    if state.full_refit or start is None:
-        return fit_mixture(
-            rng, gp, start, n_components=n_components, n_starts=N_STARTS_FULL,
-            n_climbs=N_CLIMBS_FULL, weights=free, prune=free,
-        )  # fmt: skip
-    return fit_mixture(
-        rng, gp, start, n_components=n_components, n_starts=N_STARTS, weights=free, prune=free,
-        base_sizes=(per_component(n_components, *WARM_BASE),),
-        scoring_size=per_component(n_components, *WARM_SCORING), max_iterations=WARM_ITERATIONS,
-    )  # fmt: skip
+def round_shape(state: State, space: InferenceSpace) -> FloatArray:
+    """What is to become round in a ``space``: a covariance (D, D) in its coordinates.
 
-
-def per_component(n_components: int, fewest: int, most: int, total: int) -> int:
-    """Even number of base points for each component so that there are about ``total`` in all.
-
-    >>> per_component(4, 64, 256, 4096), per_component(50, 64, 256, 4096)
-    (256, 80)
+    That of the posterior that would be returned now, stretched along ridges that the evaluations
+    together know of.
     """
-    return int(np.clip(2 * (total // (2 * n_components)), fewest, most))
-
-
-def better_start(state: State, gp: GaussianProcess) -> Mixture | None:
-    """The mixture from before this iteration's quick refits, if the surrogate likes it more."""
-    if state.mixture is None or state.before is None or state.before is state.mixture:
-        return state.mixture
-    quadrature = Quadrature(gp)
-
-    def bound(mixture: Mixture) -> float:
-        return quadrature.mean_and_gradient(mixture)[0] + entropy_lower_bound(mixture)
-
-    return max(state.mixture, state.before, key=bound)
-
-
-def _retrain_frequently(state: State, record: Iteration, settings: Settings) -> bool:
-    """Whether the next iteration refits after every evaluation (paper, supplement B.1)."""
-    recent = (
-        state.last_warmup is None or record.index + 1 <= state.last_warmup + WATCHED_AFTER_WARMUP
-    )
-    wanted = state.noisy if settings.frequent_retrain is None else settings.frequent_retrain
-    return wanted and bool(recent or record.reliability > UNRELIABLE)
-
-
-def _record(
-    state: State, gp: GaussianProcess, variational: VariationalFit, settings: Settings,
-    action: Action,
-) -> Iteration:  # fmt: skip
-    elbo = variational.elbo
-    previous = state.history[-1] if state.history else None
-    gskl = np.inf
-    if previous is not None:
-        old = previous.solution
-        gskl = gaussian_skl(
-            *_in_space(old.mixture, old.space, state.space),
-            variational.mixture.mean(),
-            variational.mixture.covariance(),
+    solution = best_iteration(state.history).solution
+    carried = Carried.of(solution.mixture, solution.space, space)
+    training = state.training
+    if space is not state.space:
+        training = TrainingSet.of(
+            state.evaluations, state.trimmed, space, noisy=state.noisy, compress=state.compress
         )
-    noise_sd = rel.noise_near_mode(gp)
-    r = rel.reliability_index(
-        elbo.value, elbo.sd, gskl, previous, len(state.history), state.dimension, noise_sd
-    )
-    n_evaluations = len(state.evaluations)
-    stable = rel.is_stable(
-        state.history, n_evaluations, elbo.lower_confidence_bound(rel.IMPROVEMENT_BETA), r,
-        noisy=state.noisy, batch=settings.batch,
-    )  # fmt: skip
-    return Iteration(
-        index=len(state.history) + 1,
-        action=action,
-        n_evaluations=n_evaluations,
-        n_training=gp.data.size,
-        elbo=elbo.value,
-        elbo_sd=elbo.sd,
-        gskl=gskl,
-        reliability=r,
-        stable=stable,
-        n_components=variational.mixture.n_components,
-        n_pruned=variational.n_pruned,
-        n_samples=gp.n_samples,
-        noise_sd=noise_sd,
-        warmup=state.warmup,
-        solution=Solution(
-            state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights
-        ),
-    )  # fmt: skip
+    data = replace(training.data, y=training.raw)
+    to_standard = (space.rotation * space.scales).T
+    return stretched(data, carried.mean(), carried.covariance(), to_standard)
 
 
-def _in_space(
-    mixture: Mixture, own: InferenceSpace, other: InferenceSpace
-) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of a mixture, in another space that differs by whitening only."""
-    a = linear_map(own, other)
-    return mixture.mean() @ a, a.T @ mixture.covariance() @ a
+def is_worse(old: State, new: State, *, slack: float) -> bool:
+    """Whether the surrogate in ``new`` coordinates is worse than in the ``old`` ones.
+
+    The observations are less likely there by more than ``slack`` nats; or it is lost: less sure of
+    the ELBO than before, or promising more than was seen. Too few evaluations, seen along other
+    axes, may leave room for a high density that is not there.
+    """
+    assert old.fit is not None
+    assert new.fit is not None
+    before, after = old.history[-1], new.history[-1]
+    if before.believable and not after.believable:
+        return True
+    if after.elbo_sd > LOST[0] * before.elbo_sd + LOST[1]:
+        return True
+    likelihood = [
+        log_marginal_likelihood(state.fit.gp, state.training.log_slopes)
+        for state in (old, new)
+        if state.fit is not None
+    ]
+    return likelihood[1] < likelihood[0] - slack

@@ -1,0 +1,81 @@
+"""Values so low that only their order matters.
+
+A surrogate is to be accurate where the posterior has its mass. Of a normal posterior in D
+dimensions all but a share ε of the mass lies where the log density is less than
+
+    t(D) = ½ χ²_D quantile at 1 − ε
+
+below its top. What happens further down is worth knowing only as a direction: towards the mass, or
+away from it. At face value, such values set the scale of the surrogate instead: a log joint that
+goes down by 10⁵ in the plausible box makes the surrogate uncertain by thousands of nats between its
+points, and it promises what is not there. So the distance d below the best is compressed beyond t,
+
+    c(d) = d                    for d ≤ t,
+    c(d) = t (1 + log(d/t))     beyond,
+
+which keeps the order and is smooth. Points of zero density have no distance. They are entered below
+all that is known around them, and never much higher than t below the best: an edge of the support
+is a cliff of that depth, and where the density is hopeless anyway it goes on falling. Some targets
+return a huge negative number for zero density: values further down than `HOPELESS` are taken as
+that.
+
+How this was tested, and what did not work: docs/experiments/runaway.md.
+"""
+
+import numpy as np
+from scipy.special import gammainccinv
+
+from quell.arrays import BoolArray, FloatArray
+from quell.distances import squared_distances
+
+#: Share ε of the mass of a normal that is given up.
+NEGLIGIBLE_MASS = 1e-12
+#: A value this many nats below the best says that the density is zero.
+HOPELESS = 1e8
+
+
+def resolved_depth(dimension: int) -> float:
+    """t(D): how far below the best value differences are worth resolving, in nats.
+
+    >>> [round(resolved_depth(d)) for d in (1, 2, 5, 10, 20)]
+    [25, 28, 35, 44, 60]
+    """
+    return float(gammainccinv(0.5 * dimension, NEGLIGIBLE_MASS))
+
+
+def compressed(y: FloatArray, depth: float) -> tuple[FloatArray, float]:
+    """Values (n,) with those more than ``depth`` below the best moved up, order kept.
+
+    Also returns Σ log c'(d), by which the density of the values changes.
+
+    >>> values, log_slopes = compressed(np.array([0.0, -20.0, -1e5]), 25.0)
+    >>> values.round(1), round(log_slopes, 1)
+    (array([   0. ,  -20. , -232.4]), -8.3)
+    """
+    folds = np.log(np.maximum((y.max() - y) / depth, 1.0))  # log d/t, 0 where nothing changes
+    low = folds > 0.0
+    return np.where(low, y.max() - depth * (1.0 + folds), y), -float(folds.sum())
+
+
+def is_hopeless(log_joint: FloatArray) -> BoolArray:
+    """Mask (N,) of values so far below the best that they must stand for zero density.
+
+    >>> is_hopeless(np.array([-2.0, np.nan, -1e300, -9.0]))
+    array([False, False,  True, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(log_joint < np.fmax.reduce(log_joint, initial=-np.inf) - HOPELESS)
+
+
+def without_density(x: FloatArray, near: FloatArray, y: FloatArray, depth: float) -> FloatArray:
+    """Values (m,) for points x (m, D) of zero density, among points ``near`` (n, D) of values y.
+
+    ``depth`` below the best, or below the lowest of the D + 1 nearest points where that is lower.
+
+    >>> near, y = np.array([[0.0], [1.0], [9.0], [10.0]]), np.array([0.0, -1.0, -60.0, -70.0])
+    >>> without_density(np.array([[0.5], [9.5]]), near, y, depth=25.0)
+    array([-25., -70.])
+    """
+    nearest = min(x.shape[1] + 1, len(near))
+    order = np.argpartition(squared_distances(x, near), nearest - 1, axis=1)[:, :nearest]
+    return np.minimum(y.max() - depth, y[order].min(axis=1))
