@@ -195,7 +195,7 @@ class Periodic:
         return np.log(self.upper - self.lower) + self.family.log_density(t)
 
 
-SOFT = "soft"  # what stands in place of a family for columns with soft edges
+SOFT_EDGED = "soft-edged"  # what stands in place of a family for columns with soft edges
 
 
 def _soft_map(
@@ -241,7 +241,7 @@ class Columns:
         """
         softness = np.full(len(kinds), np.nan) if softness is None else softness
         keys = [
-            (kind, SOFT if soft else family if kind in ("two-sided", "periodic") else "")
+            (kind, SOFT_EDGED if soft else family if kind in ("two-sided", "periodic") else "")
             for kind, family, soft in zip(kinds, families, ~np.isnan(softness), strict=True)
         ]
         parts: list[tuple[IndexArray, CoordinateMap]] = []
@@ -249,7 +249,7 @@ class Columns:
             at = np.flatnonzero([key == (kind, family) for key in keys])
             low, high, middle = lower[at], upper[at], centre[at]
             g: CoordinateMap
-            if family == SOFT:
+            if family == SOFT_EDGED:
                 g = _soft_map(kind, low, high, softness[at])
             elif kind == "unbounded":
                 g = Unbounded()
