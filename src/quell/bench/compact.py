@@ -37,6 +37,8 @@ def compact_posterior(posterior: Posterior) -> dict[str, Any]:
         "plausible_upper": jsonable(bounds.plausible_upper),
         "bounded": list(bounds.bounded),
         "periodic": bounds.periodic.tolist(),
+        "integer": None if posterior.integer is None else list(posterior.integer),
+        "softness": jsonable(space.softness),
         "rotation": jsonable(space.rotation),
         "axis_scales": shorten(space.scales),
         "weights": shorten(mixture.weights),
@@ -48,6 +50,8 @@ def compact_posterior(posterior: Posterior) -> dict[str, Any]:
 
 def restore_posterior(data: dict[str, Any]) -> Posterior:
     """The posterior behind the "posterior" field of a record, to eight digits.
+
+    Records of earlier versions have no softness, for there was none, and no mask of integers.
 
     >>> space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
     >>> posterior = Posterior(Mixture([1.0], [[0.1]], [0.5], [1.0]), space)
@@ -67,5 +71,9 @@ def restore_posterior(data: dict[str, Any]) -> Posterior:
         bounded=data["bounded"],
         periodic=data["periodic"],
     )
+    if "softness" in data:
+        space = space.with_softness(numbers("softness"))
     space = space.with_linear(numbers("rotation"), numbers("axis_scales"))
-    return Posterior(Mixture(*map(numbers, ("weights", "means", "scales", "lengths"))), space)
+    mixture = Mixture(*map(numbers, ("weights", "means", "scales", "lengths")))
+    integer = data.get("integer")
+    return Posterior(mixture, space, None if integer is None else tuple(integer))
