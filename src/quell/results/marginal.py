@@ -9,6 +9,8 @@ from scipy.special import ndtr
 from quell.arrays import FloatArray
 from quell.space import InferenceSpace
 
+QUANTILE_TOLERANCE = 1e-12  # of quantiles, in SDs of the narrowest component
+
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
@@ -73,6 +75,15 @@ class Marginal:
         out = np.where(inside, p, np.where(below, 0.0, 1.0))
         return np.where(np.isnan(value), np.nan, out)
 
+    def mean_slope(self, low: float, high: float) -> float:
+        """Average dθ/dv between the quantiles of two shares, ``low`` < ``high``."""
+        one = self.space.coordinate(self.parameter)
+        v = np.array([self._standard_quantile(low), self._standard_quantile(high)])
+        first, last = one.value(v)
+        if self.space.bounds.periodic[self.parameter] and last < first:  # through the bounds
+            last += self.space.bounds.range[self.parameter]
+        return float(0.5 * last - 0.5 * first) / float(0.5 * v[1] - 0.5 * v[0])
+
     def quantile(self, p: float) -> float:
         """The value below which a share ``p`` of the probability lies.
 
@@ -88,6 +99,11 @@ class Marginal:
             raise TypeError(f"p must be one number, got an array of shape {np.shape(p)}")
         if not 0 < p < 1:
             raise ValueError(f"p must be between 0 and 1, got {p}")
+        v = self._standard_quantile(p)
+        return self.space.from_standard_coordinate(self.parameter, v)
+
+    def _standard_quantile(self, p: float) -> float:
+        """The quantile in the standardised coordinate."""
         from scipy.optimize import brentq  # slow to import
 
         def excess(v: float) -> float:
@@ -99,4 +115,5 @@ class Marginal:
             low -= high - low
         while excess(high) < 0:
             high += high - low
-        return self.space.from_standard_coordinate(self.parameter, float(brentq(excess, low, high)))
+        tolerance = QUANTILE_TOLERANCE * float(self.sds.min())
+        return float(brentq(excess, low, high, xtol=tolerance))

@@ -1,7 +1,8 @@
 """From the user's parameters to the inference space and back.
 
-``bounds`` checks hard and plausible bounds; ``families`` and ``maps`` are the unconstraining
-maps of single coordinates; ``linear`` the whitening; ``inference`` composes them.
+``bounds`` checks hard and plausible bounds; ``families``, ``maps`` and ``soft`` are the
+unconstraining maps of single coordinates, which ``inside`` keeps off the bounds; ``linear`` is the
+whitening; ``inference`` composes them, and ``coordinate`` is one parameter of it alone.
 """
 
 from quell.space.bounds import Bounds

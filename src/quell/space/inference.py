@@ -20,17 +20,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats
 from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
+from quell.space.coordinate import FAR, Coordinate
 from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
 from quell.space.maps import Columns, Periodic
 from quell.space.soft import check_softness
-
-FAR = 1e300  # sums of a few numbers of this size are still finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,18 +157,22 @@ class InferenceSpace:
             np.array_equal(self.rotation, np.eye(self.dimension)) and np.all(self.scales == 1.0)
         )
 
+    def _maps_of(self, columns: NDArray[np.intp]) -> Columns:
+        """The maps of some of the free coordinates."""
+        b, at = self.bounds, np.flatnonzero(self.free)[columns]
+        return Columns.of(
+            [b.kinds[i] for i in at],
+            [b.bounded[i] for i in at],
+            b.lower[at],
+            b.upper[at],
+            b.range[at],
+            0.5 * b.plausible_lower[at] + 0.5 * b.plausible_upper[at],
+            self.softness[columns],
+        )
+
     @cached_property
     def _maps(self) -> Columns:
-        b, free = self.bounds, self.free
-        return Columns.of(
-            [kind for kind in b.kinds if kind != "fixed"],
-            [family for family, kept in zip(b.bounded, free, strict=True) if kept],
-            b.lower[free],
-            b.upper[free],
-            b.range[free],
-            0.5 * b.plausible_lower[free] + 0.5 * b.plausible_upper[free],
-            self.softness,
-        )
+        return self._maps_of(np.arange(self.dimension))
 
     @cached_property
     def _standard(self) -> tuple[FloatArray, FloatArray]:
@@ -273,6 +276,13 @@ class InferenceSpace:
         inside |= ~self.free & (theta == lower)
         return np.asarray(np.all(inside & np.isfinite(theta), axis=-1))
 
+    def coordinate(self, parameter: int) -> Coordinate:
+        """One free parameter alone, whatever the whitening: its map and its coordinate v."""
+        column = int(self.free[:parameter].sum())
+        (_, g), *_ = self._maps_of(np.array([column])).parts
+        centre, width = self._standard
+        return Coordinate(g, float(centre[column]), float(width[column]))
+
     def standard_coordinate(
         self, parameter: int, value: FloatArray
     ) -> tuple[BoolArray, FloatArray, FloatArray]:
@@ -280,24 +290,16 @@ class InferenceSpace:
 
         v and the slope of values out of bounds are those of a value inside.
         """
-        column = int(self.free[:parameter].sum())
-        lower, upper = self.bounds.lower[parameter], self.bounds.upper[parameter]
-        inside = ((value > lower) & (value < upper)) | bool(self.bounds.periodic[parameter])
-        middle = 0.5 * (self.bounds.plausible_lower + self.bounds.plausible_upper)[self.free]
-        theta = np.broadcast_to(middle, (*value.shape, self.dimension)).copy()
-        theta[..., column] = np.where(inside, value, middle[column])
-        t = self._maps.forward(theta)
-        centre, width = self._standard
-        slope = self._maps.log_slope(t)[..., column] + np.log(width[column])
-        return inside, (t[..., column] - centre[column]) / width[column], slope
+        b, one = self.bounds, self.coordinate(parameter)
+        inside = (value > b.lower[parameter]) & (value < b.upper[parameter])
+        inside |= bool(b.periodic[parameter])
+        middle = 0.5 * b.plausible_lower[parameter] + 0.5 * b.plausible_upper[parameter]
+        v = one.standard(np.where(inside, value, middle))
+        return inside, v, one.log_slope(v)
 
     def from_standard_coordinate(self, parameter: int, v: float) -> float:
         """The value of one free parameter at its standardised coordinate ``v``."""
-        column = int(self.free[:parameter].sum())
-        centre, width = self._standard
-        t = centre.copy()
-        t[column] += width[column] * v
-        return float(self._maps.inverse(t)[column])
+        return float(self.coordinate(parameter).value(np.array(v)))
 
     def clear_of_bounds(self, theta: ArrayLike) -> BoolArray:
         """Mask (...) of the points θ (..., n_parameters) that keep clear of every hard bound.
