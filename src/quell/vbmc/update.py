@@ -25,8 +25,9 @@ from quell.vbmc.whitening import INTERVAL, LONGEST, axis_ratio, is_scheduled, wh
 #: A surrogate is lost in new coordinates if the SD of the ELBO is larger than before by this factor
 #: and this many nats (docs/experiments/ridges.md).
 LOST = (1.5, 0.3)
-#: Nats of marginal likelihood that a whitening may cost.
-SLACK = 3.0
+#: A change of the posterior (gsKL) that has to be paid for by the likelihood of the observations:
+#: the paper's limit for a usable one.
+LARGE_CHANGE = 1.0
 #: What is added to the count of changes for one that was taken back, so that the next waits longer
 #: than after one that was kept (reference implementation).
 COUNTED_AS = 2
@@ -94,7 +95,7 @@ def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings
         action = Action.SOFTENED if np.isnan(state.space.softness).all() else Action.SHARPENED
         changed = change_coordinates(rng, state, soft.whitened(shape), full_refit=True)
         changed = refit(rng, changed, settings, action=action)
-        if not is_worse(state, changed, slack=0.0):
+        if not is_worse(state, changed) and is_likelier(state, changed):
             return changed
     shape = round_shape(state, state.space)
     if state.dimension > 1 and whitening_is_due(state, "adaptive", shape):
@@ -105,7 +106,7 @@ def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings
         if not afresh:
             # A small turn is no reason to watch every evaluation again.
             whitened = replace(whitened, frequent=state.frequent)
-        if not is_worse(state, whitened, slack=SLACK):
+        if not is_worse(state, whitened):
             return whitened
     if not tried:
         return state
@@ -134,23 +135,24 @@ def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     return stretched(data, carried.mean(), carried.covariance(), to_standard)
 
 
-def is_worse(old: State, new: State, *, slack: float) -> bool:
-    """Whether the surrogate in ``new`` coordinates is worse than in the ``old`` ones.
+def is_worse(old: State, new: State) -> bool:
+    """Whether the surrogate is lost in ``new`` coordinates.
 
-    The observations are less likely there by more than ``slack`` nats; or it is lost: less sure of
-    the ELBO than before, or promising more than was seen. Too few evaluations, seen along other
-    axes, may leave room for a high density that is not there.
+    It is less sure of the ELBO than before, or promises more than was seen: too few evaluations,
+    seen along other axes, may leave room for a high density that is not there. Or the posterior has
+    become another one although the observations are less likely: coordinates alone change nothing.
     """
-    assert old.fit is not None
-    assert new.fit is not None
     before, after = old.history[-1], new.history[-1]
     if before.believable and not after.believable:
         return True
     if after.elbo_sd > LOST[0] * before.elbo_sd + LOST[1]:
         return True
-    likelihood = [
-        log_marginal_likelihood(state.fit.gp, state.training.log_slopes)
-        for state in (old, new)
-        if state.fit is not None
-    ]
-    return likelihood[1] < likelihood[0] - slack
+    return after.gskl > LARGE_CHANGE and not is_likelier(old, new)
+
+
+def is_likelier(old: State, new: State) -> bool:
+    """Whether the observations are at least as likely in ``new`` coordinates."""
+    assert old.fit is not None
+    assert new.fit is not None
+    before = log_marginal_likelihood(old.fit.gp, old.training.log_slopes)
+    return log_marginal_likelihood(new.fit.gp, new.training.log_slopes) >= before
