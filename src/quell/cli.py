@@ -141,6 +141,8 @@ def _list(_: argparse.Namespace) -> int:
         dims = str(entry.dimension)
         if entry.smallest is not None:
             dims += f" (--dim from {entry.smallest})"
+        if entry.dims:
+            dims += f" (--dim {', '.join(map(str, entry.dims))})"
         problems.append((name, dims, entry.noise, entry.text))
     print(table(problems, indent=""))
     first, *_, last = REAL

@@ -8,6 +8,7 @@ from quell.bench import BenchError, data, load
 from quell.bench.density import density_on_box, total_variation, trapezoid
 from quell.bench.metrics import gskl, lml_loss, mmtv
 from quell.bench.problems.real import NOTES, REAL, data_of, module_of
+from quell.bench.problems.stress import STRESS
 from quell.bench.problems.synthetic import SYNTHETIC
 from quell.bench.single import Spec
 
@@ -193,5 +194,5 @@ def test_kind_of_data_follows_the_variable(monkeypatch):
 def test_real_problems_come_first_in_the_list():
     from quell.bench.problems import PROBLEMS
 
-    assert list(PROBLEMS) == [*REAL, *SYNTHETIC]
+    assert list(PROBLEMS) == [*REAL, *SYNTHETIC, *STRESS]
     assert all(PROBLEMS[key].dimension == load(key).dimension for key in ("rodent", "timing"))

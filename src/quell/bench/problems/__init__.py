@@ -6,14 +6,16 @@ from quell.bench.data import folder
 from quell.bench.problems.base import BenchError, Benchmark
 from quell.bench.problems.real import NOTES, REAL
 from quell.bench.problems.registry import Entry
+from quell.bench.problems.stress import STRESS
 from quell.bench.problems.synthetic import SYNTHETIC
 from quell.bench.truth import Truth
 from quell.checks import did_you_mean
 
-#: Every problem by its name: the ten of the paper, then the synthetic ones. An entry says what the
-#: problem is (``text``), its usual number of parameters (``dimension``), the smallest it exists in
-#: (``smallest``, None if there is no choice) and what its ``noise`` is. `load` makes the problem.
-PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC}
+#: Every problem by its name: the ten of the paper, the synthetic ones, then those of awkward kinds.
+#: An entry says what the problem is (``text``), its usual number of parameters (``dimension``), the
+#: smallest it exists in (``smallest``) or those it exists in (``dims``), if there is a choice, and
+#: what its ``noise`` is. `load` makes the problem.
+PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC, **STRESS}
 
 __all__ = ["NOTES", "PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
 

@@ -22,6 +22,7 @@ from quell.arrays import FloatArray
 from quell.bench.density import Density
 from quell.bench.problems.base import Benchmark
 from quell.bench.problems.gaussian import log_normal, unbounded
+from quell.bench.problems.student import student_density
 from quell.bench.truth import Truth
 from quell.streams import BenchStream, rng_for_bench
 
@@ -100,14 +101,7 @@ def _truth(x: FloatArray, y: FloatArray) -> Truth:
 
     def student(i: int) -> Density:
         """The marginal of β_i: Student's t with 2 a' degrees of freedom."""
-        scale, nu = np.sqrt(spread[i, i] * rate / shape), 2 * shape
-        constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)
-
-        def density(v: FloatArray) -> FloatArray:
-            distance = ((v - mean[i]) / scale) ** 2 / nu
-            return np.exp(constant - 0.5 * (nu + 1) * np.log1p(distance)) / scale
-
-        return Density.from_function(density, mean[i] - 15 * scale, mean[i] + 15 * scale)
+        return student_density(mean[i], np.sqrt(spread[i, i] * rate / shape), 2 * shape)
 
     reach = 9 * np.sqrt(covariance[size, size])
     factor = np.linalg.cholesky(spread)

@@ -11,7 +11,7 @@ class Entry:
     """How a problem is made: its function of D, its usual D, and what it is.
 
     ``noise`` says what mode "noisy" does; ``smallest`` is the least D of problems that exist in
-    many dimensions, None for those with one only.
+    all larger ones, None for the others; ``dims`` are the dimensions of those that exist in a few.
 
     >>> from quell.bench import PROBLEMS
     >>> entry = PROBLEMS["banana"]
@@ -24,11 +24,17 @@ class Entry:
     text: str
     noise: str = "emulated, SD 1"
     smallest: int | None = None
+    dims: tuple[int, ...] = ()
 
     def check(self, name: str, dim: int | None) -> int:
         """The dimension: ``dim`` if the problem exists in it, or the usual one for None."""
         if dim is None or dim == self.dimension:
             return self.dimension
+        if dim in self.dims:
+            return dim
+        if self.dims:
+            *first, last = map(str, self.dims)
+            raise BenchError(f"{name} exists in {', '.join(first)} or {last} dimensions, got {dim}")
         if self.smallest is None:
             raise BenchError(f"{name} exists in {self.dimension} dimensions only, got {dim}")
         if not isinstance(dim, int) or dim < self.smallest:

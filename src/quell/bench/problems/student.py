@@ -55,3 +55,14 @@ def student(dimension: int) -> Benchmark:
         exact=exact,
         make_truth=make_truth,
     )
+
+
+def student_density(mean: float, scale: float, nu: float) -> Density:
+    """Student's t with so many degrees of freedom, on 15 scales to each side of its mean."""
+    constant = gammaln((nu + 1) / 2) - gammaln(nu / 2) - 0.5 * np.log(nu * np.pi)
+
+    def density(x: FloatArray) -> FloatArray:
+        distance = ((x - mean) / scale) ** 2 / nu
+        return np.exp(constant - 0.5 * (nu + 1) * np.log1p(distance)) / scale
+
+    return Density.from_function(density, mean - 15 * scale, mean + 15 * scale)
