@@ -12,13 +12,14 @@ from quell.bench.problems.stress import STRESS
 CASES = [(name, dim) for name, entry in STRESS.items() for dim in entry.dims or (entry.dimension,)]
 #: Those with one mode and no long tails, for which one wide proposal is good enough.
 NORMAL_LIKE = ("regression",)
+#: Those of whose covariance no reasonable number of draws is enough for an estimate.
+LONG_TAILS = ("logwide",)
 
 
 def log_joint(problem, theta):
     """Log-likelihood and log prior (n,) at points (n, D), as the algorithm adds them up."""
     theta = np.atleast_2d(theta)
-    with np.errstate(invalid="raise"):
-        return problem.exact(theta) + problem.as_problem("exact").prior.log_density(theta)
+    return problem.exact(theta) + problem.as_problem("exact").prior.log_density(theta)
 
 
 @pytest.mark.parametrize(("name", "dim"), CASES)
@@ -75,6 +76,8 @@ def test_draws_follow_the_marginals_and_the_covariance(name, dim):
         ranks = np.sort(np.interp(draws[:, i], x, cdf))
         distance = np.abs(ranks - (np.arange(n) + 0.5) / n).max()
         assert distance * np.sqrt(n) < 2  # Kolmogorov's statistic: p = 0.0007
+    if name in LONG_TAILS:
+        return
     # Each product of two deviations, in units of its own error.
     centred = draws - truth.mean
     products = centred[:, :, None] * centred[:, None, :]
@@ -90,7 +93,8 @@ def test_draws_from_the_truth_are_a_good_answer(name, dim):
     if truth.sample is None:
         pytest.skip("its truth has no sampler")
     draws = truth.sample(50_000, np.random.default_rng(9))
-    score = mmtv(draws, truth.reference, lower=problem.lower, upper=problem.upper)
+    bounds = {"lower": problem.lower, "upper": problem.upper}
+    score = mmtv(draws, truth.reference, **bounds, estimator=truth.estimator)
     assert score < 0.03
     assert gskl(truth.mean, truth.covariance, truth) == pytest.approx(0, abs=1e-6)
 
