@@ -36,7 +36,7 @@ def lumpy(dimension: int) -> Benchmark:
         marginal_sd = np.sqrt(sds**2 + prior_sd**2)
         log_mass = np.log(weights) + log_normal(means, CENTRE, marginal_sd).sum(-1)
         log_evidence = float(logsumexp(log_mass))
-        return _mixture_truth(
+        return mixture_truth(
             log_evidence, np.exp(log_mass - log_evidence), centres, np.sqrt(variance)
         )
 
@@ -55,9 +55,11 @@ def mixture_moments(
     return mean, (weights * centred.T) @ centred + np.diag(weights @ sds**2)
 
 
-def _mixture_truth(
+def mixture_truth(
     log_evidence: float, weights: FloatArray, means: FloatArray, sds: FloatArray
 ) -> Truth:
+    """The truth about a mixture of K axis-aligned normals, means and SDs (K, D)."""
+
     def sample(n: int, rng: np.random.Generator) -> FloatArray:
         k = rng.choice(len(weights), size=n, p=weights)
         return means[k] + sds[k] * rng.standard_normal((n, means.shape[1]))

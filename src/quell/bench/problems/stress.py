@@ -4,10 +4,13 @@ Their truth is known, in closed form or by quadrature unless they say otherwise.
 """
 
 from quell.bench.problems.constraint import constraint
+from quell.bench.problems.funnel import funnel
 from quell.bench.problems.hierarchical import hierarchical
 from quell.bench.problems.logwide import logwide
+from quell.bench.problems.modes import four_modes, narrow_and_broad, two_modes
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.regression import regression
+from quell.bench.problems.ring import ring
 
 STRESS = {
     "regression": Entry(regression, 3, "linear regression in raw units", dims=(3, 5, 8)),
@@ -16,4 +19,11 @@ STRESS = {
     ),
     "constraint": Entry(constraint, 2, "proportions whose sum is at most one", dims=(2, 4)),
     "logwide": Entry(logwide, 2, "log-normals over three decades", dims=(2, 4)),
+    "two_modes": Entry(two_modes, 2, "two normals, 24 SDs apart", dims=(1, 2, 4)),
+    "four_modes": Entry(four_modes, 2, "four normals, 20 SDs apart"),
+    "narrow_and_broad": Entry(
+        narrow_and_broad, 2, "two normals of equal mass, one ten times as wide", dims=(1, 2)
+    ),
+    "ring": Entry(ring, 2, "a ring in the plane"),
+    "funnel": Entry(funnel, 2, "Neal's funnel between bounds", dims=(2, 4)),
 }

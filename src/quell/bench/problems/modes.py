@@ -1,0 +1,57 @@
+"""Normals that are far apart: an algorithm that finds one of them does not know of the others.
+
+All have integral one and no bounds; the plausible box is [−10, 10] in every coordinate.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import logsumexp
+
+from quell.arrays import FloatArray
+from quell.bench.problems.base import Benchmark
+from quell.bench.problems.gaussian import log_normal, unbounded
+from quell.bench.problems.lumpy import mixture_truth
+
+HALF_WIDTH = 10.0
+
+
+def two_modes(dimension: int) -> Benchmark:
+    """Two equal normals of SD 0.5, at ∓6 on the first axis."""
+    means = np.zeros((2, dimension))
+    means[:, 0] = -6.0, 6.0
+    return separate_normals("two_modes", means, np.full(means.shape, 0.5))
+
+
+def four_modes(_dimension: int) -> Benchmark:
+    """Four equal normals of SD 0.5, at the corners of a square of side 10; two dimensions."""
+    means = np.array([[-5.0, -5.0], [-5.0, 5.0], [5.0, -5.0], [5.0, 5.0]])
+    return separate_normals("four_modes", means, np.full(means.shape, 0.5))
+
+
+def narrow_and_broad(dimension: int) -> Benchmark:
+    """Two normals of equal mass and of SD 0.2 and 2, at ∓5 on the first axis.
+
+    The narrow one is higher by a factor of ten in each dimension, but easily missed.
+    """
+    means = np.zeros((2, dimension))
+    means[:, 0] = -5.0, 5.0
+    sds = np.array([[0.2], [2.0]]) * np.ones(dimension)
+    return separate_normals("narrow_and_broad", means, sds)
+
+
+def separate_normals(name: str, means: FloatArray, sds: FloatArray) -> Benchmark:
+    """K normals of equal mass, means and SDs (K, D)."""
+    count, dimension = means.shape
+    weights = np.full(count, 1 / count)
+
+    def exact(theta: ArrayLike) -> FloatArray:
+        theta = np.asarray(theta, dtype=np.float64)
+        parts = log_normal(theta[..., None, :], means, sds).sum(-1) - np.log(count)
+        return np.asarray(logsumexp(parts, axis=-1))
+
+    return unbounded(
+        name, np.zeros(dimension), HALF_WIDTH, exact=exact,
+        make_truth=lambda: mixture_truth(0.0, weights, means, sds),
+    )  # fmt: skip
