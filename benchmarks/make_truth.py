@@ -9,6 +9,8 @@ the original ones):
    chains. R-hat (of the ensembles, each cut in two) and effective sizes are checked and recorded.
 3. Importance sampling, from a mixture fitted to the chains, gives the evidence with its standard
    error, and a check of the chains' moments.
+4. Where that is cheap (lotka_volterra): bridge sampling between two of the ensembles and a plain
+   proposal, fitted to the other two, gives the evidence again; both must agree.
 
 Ricker and g-and-k have no exact likelihood. Theirs is the synthetic likelihood of many simulations
 (ricker 3000, gandk 100, as in the check of the truths of the real data), estimated afresh at every
@@ -30,6 +32,7 @@ from typing import Any
 
 import numpy as np
 import scipy
+from truth.bridge import bridge_log_evidence
 from truth.chains import BURN_IN, Chains, import_emcee, run_chains
 from truth.importance import LogDensity, Proposal, Weighted, adapt, fit_proposal
 from truth.writing import write_truth
@@ -49,6 +52,9 @@ FOLDER = Path(__file__).parent.parent / "src" / "quell" / "bench" / "truth"
 ENSEMBLES = 4
 #: What a truth must reach to be written.
 LARGEST_R_HAT, LEAST_EFFECTIVE, LARGEST_ERROR, LARGEST_SHIFT = 1.01, 1000, 0.05, 0.1
+#: How far apart the log evidence may be by importance and by bridge sampling, and the
+#: components of the latter's proposal.
+LARGEST_GAP, BRIDGE_COMPONENTS = 0.02, 1
 #: Points evaluated at a time: more would need too much memory on the larger problems.
 BLOCK = 1024
 
@@ -59,7 +65,8 @@ class Plan:
 
     ``simulations`` per synthetic likelihood, 0 for an exact one; a synthetic one has no chains.
     ``linear``: in the original parameters, for a posterior that a bound cuts off along a flat
-    direction, rather than in unbounded ones, which would bend it.
+    direction, rather than in unbounded ones, which would bend it. ``bridge``: check the
+    evidence by bridge sampling.
     """
 
     walkers: int
@@ -70,6 +77,7 @@ class Plan:
     components: int = 6
     simulations: int = 0
     linear: bool = False
+    bridge: bool = False
 
 
 PLANS = {
@@ -84,6 +92,7 @@ PLANS = {
     "rodent": Plan(64, 1000, 100_000, linear=True),
     "gandk": Plan(0, 0, 3000, draws=200, components=2, simulations=100),
     "logreg": Plan(64, 1000, 200_000),
+    "lotka_volterra": Plan(64, 4000, 400_000, bridge=True),
 }
 
 
@@ -153,6 +162,8 @@ def compute(
         proposal = fit_proposal(target.space.to_inference(thinned), plan.components, rng)
         weighted = Weighted.draw(target, proposal, plan.importance, rng)
         made |= describe_chains(chains, plan)
+        if plan.bridge:
+            made |= check_by_bridge(target, chains, plan, rng)
     made |= {
         "importance_draws": plan.importance,
         "importance_effective_size": round(weighted.effective_size),
@@ -208,6 +219,21 @@ def describe_chains(chains: Chains, plan: Plan) -> dict[str, Any]:
     }
 
 
+def check_by_bridge(
+    target: Target, chains: Chains, plan: Plan, rng: np.random.Generator
+) -> dict[str, Any]:
+    """The log evidence from one half of the ensembles and a proposal fitted to the other."""
+    half = chains.states.shape[1] // 2
+    parts = (chains.states[:, :half], chains.states[:, half:])
+    fitted, used = (part.reshape(-1, part.shape[-1]) for part in parts)
+    chosen = fitted[rng.permutation(len(fitted))[:20_000]]
+    proposal = fit_proposal(target.space.to_inference(chosen), BRIDGE_COMPONENTS, rng)
+    draws = target.space.to_inference(used)
+    weighted = Weighted.draw(target, proposal, plan.importance, rng)
+    value = bridge_log_evidence(target(draws) - proposal.log_density(draws), weighted.log_weights)
+    return {"bridge_log_evidence": round(value, 4)}
+
+
 def compare_moments(draws: FloatArray, points: FloatArray, shares: FloatArray) -> dict[str, Any]:
     """How far the moments of draws are from those of weighted points, per parameter."""
     mean, sd = draws.mean(0), draws.std(0)
@@ -232,6 +258,9 @@ def complaints(truth: Truth, made: dict[str, Any]) -> list[str]:
         found.append(f"the log evidence has an error of {truth.log_evidence_error:.3f}")
     if np.abs(made["mean_shift_in_sd"]).max() > LARGEST_SHIFT:
         found.append("chains and importance sampling disagree about the mean")
+    gap = truth.log_evidence - made.get("bridge_log_evidence", truth.log_evidence)
+    if abs(gap) > LARGEST_GAP:
+        found.append(f"bridge sampling disagrees about the log evidence by {gap:.3f}")
     return found
 
 

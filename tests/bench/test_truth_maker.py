@@ -13,13 +13,14 @@ from quell.bench.density import Density, density_on_box, total_variation
 from quell.bench.truth import Truth, shipped
 
 chains, importance = benchmark_module("truth.chains"), benchmark_module("truth.importance")
+bridge = benchmark_module("truth.bridge")
 writing = benchmark_module("truth.writing")
 
 COVARIANCE = np.array([[1.0, 0.6], [0.6, 0.5]])
 PRECISION = np.linalg.inv(COVARIANCE)
 
 
-@pytest.mark.parametrize("module", [chains, importance], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [bridge, chains, importance], ids=lambda module: module.__name__)
 def test_examples(module):
     result = doctest.testmod(module)
     assert (result.failed, result.attempted > 0) == (0, True)

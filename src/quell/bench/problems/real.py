@@ -23,6 +23,8 @@ from quell.bench.truth.stored import stored_truth
 
 #: The seed of simulated data; a problem's place in the list goes with it.
 DATA_SEED = 20201206
+#: Further models whose data are simulated like this.
+OTHER_MODELS = ("logreg", "lotka_volterra")
 
 
 class ModelModule(Protocol):
@@ -50,8 +52,8 @@ def data_of(key: str) -> Any:
 
 
 def simulated_data(key: str) -> Any:
-    """Data of one of the ten problems, or of logreg, from its model; the same every time."""
-    place = [*REAL, "logreg"].index(key)
+    """Data of one of the ten problems, or of another model, from itself; the same every time."""
+    place = [*REAL, *OTHER_MODELS].index(key)
     return module_of(key).simulate_data(key, np.random.default_rng([DATA_SEED, place]))
 
 

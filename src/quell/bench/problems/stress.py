@@ -7,6 +7,7 @@ from quell.bench.problems.constraint import constraint
 from quell.bench.problems.funnel import funnel
 from quell.bench.problems.hierarchical import hierarchical
 from quell.bench.problems.logwide import logwide
+from quell.bench.problems.lotka import lotka_volterra
 from quell.bench.problems.modes import four_modes, narrow_and_broad, two_modes
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.regression import regression
@@ -26,4 +27,5 @@ STRESS = {
     ),
     "ring": Entry(ring, 2, "a ring in the plane"),
     "funnel": Entry(funnel, 2, "Neal's funnel between bounds", dims=(2, 4)),
+    "lotka_volterra": Entry(lotka_volterra, 8, "counts of predators and their prey"),
 }
