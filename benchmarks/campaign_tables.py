@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from quell.bench import load
-from quell.bench.metrics import BOOTSTRAPS, usable, wilson_interval
+from quell.bench import PROBLEMS, load
+from quell.bench.metrics import BOOTSTRAPS, NONSENSE, nonsense, usable, wilson_interval
 
 Record = dict[str, Any]
 METRICS = ("lml_loss", "gskl", "mmtv")
@@ -53,6 +53,52 @@ def _target_line(row: Published, mine: list[Record]) -> str:
     cost = [r.get("overhead_cpu_seconds_per_evaluation", np.nan) for r in mine]
     share = f"{good / len(mine):.2f} [{low:.2f}, {high:.2f}]"
     return f"{line}{share:>22}{1e3 * np.nanmedian(cost):9.0f}"
+
+
+def worst_cases(records: list[Record]) -> str:
+    """Medians and worst runs on every target, and how many are usable, nonsense, or failed."""
+    titles = "".join(f"{title:>18}" for title in ("LML (worst)", "gsKL (worst)", "MMTV (worst)"))
+    lines = [
+        f"{'target':28}{'runs':>5}{titles}{'usable':>21}{'nonsense':>9}{'failed':>7}{'ms/eval':>8}"
+    ]
+    targets: dict[tuple[str, int, float], list[Record]] = {}
+    for record in records:
+        target = (record["problem"], record["dim"], record["noise"] or 0.0)
+        targets.setdefault(target, []).append(record)
+    order = list(PROBLEMS)
+    for target in sorted(targets, key=lambda target: (order.index(target[0]), *target[1:])):
+        lines.append(_worst_line(*target, targets[target]))
+    absurd = sum(map(_is_nonsense, records))
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"{absurd} of {len(records)} runs are nonsense: off by more than "
+            f"{NONSENSE['lml_loss']:g} in the log evidence or by {NONSENSE['mean_shift_in_sds']:g} "
+            "true SDs in a mean, or not finite.",
+        ]
+    )
+
+
+def _worst_line(problem: str, dim: int, noise: float, mine: list[Record]) -> str:
+    line = f"{f'{problem} D{dim}, SD {noise:g}':28}{len(mine):5}"
+    for key in METRICS:
+        values = [float(r.get(key, np.inf)) for r in mine]
+        # By rank, as an infinite value has no part in a mean of two.
+        middle = float(np.quantile(values, 0.5, method="higher"))
+        line += f"{f'{middle:.3g} ({max(values):.3g})':>18}"
+    failed = sum("error" in r for r in mine)
+    good = sum("error" not in r and usable(*(float(r[key]) for key in METRICS)) for r in mine)
+    low, high = wilson_interval(good, len(mine))
+    share = f"{good / len(mine):.2f} [{low:.2f}, {high:.2f}]"
+    cost = [r["overhead_cpu_seconds_per_evaluation"] for r in mine if "error" not in r]
+    ms = f"{1e3 * np.median(cost):.0f}" if cost else "-"
+    return f"{line}{share:>21}{sum(map(_is_nonsense, mine)):9}{failed:7}{ms:>8}"
+
+
+def _is_nonsense(record: Record) -> bool:
+    """Whether the run has an answer, and that is absurd; numbers may be the words inf and nan."""
+    return "error" not in record and nonsense(*(float(record[key]) for key in NONSENSE))
 
 
 def eight_beside_one(records: list[Record]) -> str:

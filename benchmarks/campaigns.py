@@ -1,6 +1,6 @@
 """The campaigns of this repository, as data.
 
-    python benchmarks/campaigns.py {synthetic,real,variants,in-flight} [--only-table] [...]
+    python benchmarks/campaigns.py {synthetic,real,variants,in-flight,stress} [--only-table] [...]
 
 ``make bench-synthetic`` and its like call it. A new campaign is one more entry in ``CAMPAIGNS``.
 """
@@ -8,7 +8,9 @@
 from functools import partial
 
 from campaign import Batch, Campaign, main
-from campaign_tables import Published, beside_published, eight_beside_one
+from campaign_tables import Published, beside_published, eight_beside_one, worst_cases
+
+from quell.bench.problems.stress import STRESS as STRESS_PROBLEMS
 
 #: PyVBMC 1.5: its developers' own population of 100 seeds, October 2026; exact targets capped at
 #: 50 (D + 2) evaluations, noisy ones at 75 (D + 2).
@@ -110,7 +112,25 @@ sequential run won.""",
     table=eight_beside_one,
 )
 
-CAMPAIGNS = (SYNTHETIC, REAL, VARIANTS, IN_FLIGHT)
+STRESS = Campaign(
+    "stress",
+    """Problems of awkward kinds: wild scales, edges, long tails, several modes.
+
+Quell with its default settings and the budget 50 (D + 2) on every problem of
+quell.bench.problems.stress in all its dimensions, exact and with noise of SD 1 and 2.5. The table
+has medians, worst cases, and how many runs are usable, and how many nonsense.""",
+    # Two seeds of everything first, so that an interrupted campaign has something of each.
+    batches=tuple(
+        Batch((name,), ("quell",), noise=noise, dim=dim, most=most)
+        for most in (2, None)
+        for noise in (None, 1.0, 2.5)
+        for name, entry in STRESS_PROBLEMS.items()
+        for dim in entry.dims or (entry.dimension,)
+    ),
+    table=worst_cases,
+)
+
+CAMPAIGNS = (SYNTHETIC, REAL, VARIANTS, IN_FLIGHT, STRESS)
 
 if __name__ == "__main__":
     main(CAMPAIGNS)

@@ -13,6 +13,8 @@ from quell.bench.single import Spec
 
 campaign_module = benchmark_module("campaign")
 campaigns = benchmark_module("campaigns")
+#: Campaigns whose runs are kept in benchmarks/results.
+KEPT = [campaign for campaign in campaigns.CAMPAIGNS if campaign is not campaigns.STRESS]
 SCORES = {
     "lml_loss": 0.1, "lml_loss_checked": 0.1, "gskl": 0.2, "mmtv": 0.05, "elbo": -2.0,
     "log_evidence_sd": 0.1, "overhead_cpu_seconds_per_evaluation": 0.1,
@@ -70,13 +72,56 @@ def test_in_flight_is_about_the_problem_of_choice():
     assert Counter(spec.algorithm for spec in specs) == {"quell": 3, "quell-8": 3}
 
 
-@pytest.mark.parametrize("campaign", campaigns.CAMPAIGNS, ids=lambda campaign: campaign.name)
+def test_stress_has_every_problem_in_all_its_dimensions_two_seeds_first():
+    specs = specs_of(campaigns.STRESS)
+    targets = Counter((spec.problem, spec.dim, spec.noise) for spec in specs)
+    assert set(targets.values()) == {10}
+    assert {problem for problem, _, _ in targets} == set(campaigns.STRESS_PROBLEMS)
+    assert {dim for problem, dim, _ in targets if problem == "regression"} == {3, 5, 8}
+    assert {noise for _, _, noise in targets} == {None, 1.0, 2.5}
+    assert {spec.seed for spec in specs[: 2 * len(targets)]} == {100, 101}
+    assert {(spec.mode, spec.algorithm) for spec in specs} == {("exact", "quell")}
+    assert all(spec.budget == 50 * (spec.dim + 2) for spec in specs)
+
+
+def test_table_of_worst_cases_counts_nonsense(tmp_path, capsys):
+    specs = specs_of(campaigns.STRESS, "--runs", "4")
+    ring, funnel = (
+        [asdict(spec) for spec in specs if (spec.problem, spec.dim, spec.noise) == key]
+        for key in (("ring", 2, None), ("funnel", 4, 2.5))
+    )
+    good = {**SCORES, "mean_shift_in_sds": 0.2}
+    records = [
+        {**ring[0], **good},
+        {**ring[1], **good, "lml_loss": 3e3},
+        {**ring[2], **good, "gskl": "inf", "mean_shift_in_sds": "inf"},
+        {**ring[3], "error": "ValueError: no"},
+        {**funnel[0], **good},
+        {**funnel[1], **good, "lml_loss": 2.0},
+    ]
+    path = tmp_path / "runs.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    campaign_module.main(campaigns.CAMPAIGNS, ["stress", "--only-table", "--out", str(path)])
+    first, second = (line for line in capsys.readouterr().out.splitlines() if " D" in line)
+    # Problems in the order of the list; runs, worst evidence, share usable, nonsense, failed.
+    assert first.split()[:4] == ["ring", "D2,", "SD", "0"]
+    assert first.split()[4] == "4"
+    assert "(inf)" in first
+    assert first.split()[-7:-3] == ["(inf)", "0.25", "[0.05,", "0.70]"]
+    assert first.split()[-3:] == ["2", "1", "100"]
+    assert second.split()[:5] == ["funnel", "D4,", "SD", "2.5", "2"]
+    assert second.split()[-3:] == ["0", "0", "100"]
+    campaign_module.main(campaigns.CAMPAIGNS, ["stress", "--only-table", "--out", str(path)])
+    assert "2 of 6 runs are nonsense" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("campaign", KEPT, ids=lambda campaign: campaign.name)
 def test_committed_runs_are_those_of_the_campaign(campaign, data_folder):  # noqa: ARG001
     """So the committed files, whose records are older than some fields, are continued."""
     assert set(specs_of(campaign)) <= set(committed(campaign))
 
 
-@pytest.mark.parametrize("campaign", campaigns.CAMPAIGNS, ids=lambda campaign: campaign.name)
+@pytest.mark.parametrize("campaign", KEPT, ids=lambda campaign: campaign.name)
 def test_table_of_the_committed_runs(campaign, capsys, monkeypatch):
     monkeypatch.chdir(FOLDER.parent)
     campaign_module.main(campaigns.CAMPAIGNS, [campaign.name, "--only-table"])

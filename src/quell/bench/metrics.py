@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 DRAWS, FINAL_DRAWS = 100_000, 1_000_000
 #: A run is usable if it stays below all three.
 USABLE = {"lml_loss": 1.0, "gskl": 1.0, "mmtv": 0.2}
+#: A run is nonsense if it exceeds one of these, or is not finite.
+NONSENSE = {"lml_loss": 10.0, "mean_shift_in_sds": 100.0}
 BOOTSTRAPS = 10_000
 Z95 = 1.959963984540054
 
@@ -44,6 +46,18 @@ def gskl(mean: FloatArray, covariance: FloatArray, truth: Truth) -> float:
     except (np.linalg.LinAlgError, ValueError):
         return np.inf
     return max(0.0, value) if np.isfinite(value) else np.inf
+
+
+def mean_shift(mean: FloatArray, truth: Truth) -> float:
+    """How far a posterior mean (D,) is from the true one, in true SDs of the worst parameter.
+
+    >>> from quell.bench import load
+    >>> mean_shift(np.array([0.5, -4.0]), load("normal", dim=2).truth)
+    2.0
+    """
+    with np.errstate(invalid="ignore"):
+        shifts = np.abs(mean - truth.mean) / np.sqrt(truth.covariance.diagonal())
+    return float(shifts.max()) if np.isfinite(shifts).all() else np.inf
 
 
 def mmtv(
@@ -79,6 +93,16 @@ def usable(lml_loss: float, gskl: float, mmtv: float) -> bool:
     (True, False)
     """
     return lml_loss < USABLE["lml_loss"] and gskl < USABLE["gskl"] and mmtv < USABLE["mmtv"]
+
+
+def nonsense(lml_loss: float, mean_shift_in_sds: float) -> bool:
+    """Whether a run's answer is not only bad but absurd.
+
+    >>> nonsense(3.0, 2.0), nonsense(3000.0, 2.0), nonsense(3.0, np.nan)
+    (False, True, True)
+    """
+    small_loss = lml_loss <= NONSENSE["lml_loss"]
+    return not (small_loss and mean_shift_in_sds <= NONSENSE["mean_shift_in_sds"])
 
 
 def quantile(values: ArrayLike, p: float) -> float:

@@ -13,7 +13,7 @@ from quell.bench.answers import Answer, Estimate, Interrupted
 from quell.bench.calibration import RANK_DRAWS, rank
 from quell.bench.commit import source_commit
 from quell.bench.data import VARIABLE, folder
-from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mmtv
+from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mean_shift, mmtv
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
 from quell.streams import BenchStream, rng_for_bench
@@ -169,6 +169,7 @@ def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
     scores: dict[str, Any] = {
         **metrics(benchmark, final, draws),
         "lml_loss_checked": lml_loss(final.log_evidence, truth.log_evidence_checked),
+        "mean_shift_in_sds": mean_shift(final.mean, truth),
         "log_evidence": final.log_evidence,
         "log_evidence_sd": final.log_evidence_sd,
         **answer.fields,
