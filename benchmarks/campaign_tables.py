@@ -57,7 +57,7 @@ def _target_line(row: Published, mine: list[Record]) -> str:
 
 def worst_cases(records: list[Record]) -> str:
     """Medians and worst runs on every target, and how many are usable, nonsense, or failed."""
-    titles = "".join(f"{title:>18}" for title in ("LML (worst)", "gsKL (worst)", "MMTV (worst)"))
+    titles = "".join(f"{title:>22}" for title in ("LML (worst)", "gsKL (worst)", "MMTV (worst)"))
     lines = [
         f"{'target':28}{'runs':>5}{titles}{'usable':>21}{'nonsense':>9}{'failed':>7}{'ms/eval':>8}"
     ]
@@ -86,7 +86,7 @@ def _worst_line(problem: str, dim: int, noise: float, mine: list[Record]) -> str
         values = [float(r.get(key, np.inf)) for r in mine]
         # By rank, as an infinite value has no part in a mean of two.
         middle = float(np.quantile(values, 0.5, method="higher"))
-        line += f"{f'{middle:.3g} ({max(values):.3g})':>18}"
+        line += f"{f'{middle:.3g} ({max(values):.3g})':>22}"
     failed = sum("error" in r for r in mine)
     good = sum("error" not in r and usable(*(float(r[key]) for key in METRICS)) for r in mine)
     low, high = wilson_interval(good, len(mine))
