@@ -12,18 +12,17 @@ from helpers.vbmc import (
     quadratic,
     unbounded_problem,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from quell import Evaluations, Settings
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train
+from quell.vbmc.low_values import resolved_depth
 from quell.vbmc.training import (
     _conditioned,
     fit_surrogate,
     hyperprior,
     sample_count,
 )
-from quell.vbmc.training_set import censored
+from quell.vbmc.training_set import sd_without_density
 
 
 def parts(training):
@@ -79,8 +78,9 @@ class TestTrainingSet:
         np.testing.assert_array_equal(rows, np.arange(5))
         np.testing.assert_allclose(data.x[:, 0], np.arange(5) / 4)
         y = data.y - np.log(4.0)
-        assert y[1] == y[3]
-        assert -40 <= y[1] < -2  # low, but not so low that it bends the surrogate
+        assert y[1] == pytest.approx(-resolved_depth(1))  # lower than what is around it
+        assert y[3] == pytest.approx(y[4])  # a neighbour is lower than that
+        assert y[4] == pytest.approx(-resolved_depth(1) * (1 + np.log(40 / resolved_depth(1))))
         assert data.variance[1] == pytest.approx(0.01)  # of the others too
         np.testing.assert_allclose(single[[0, 2, 4]], 0.1)
 
@@ -113,30 +113,10 @@ class TestTrainingSet:
         np.testing.assert_allclose(state.training.data.x[:, 0], [1.25, 0.0])
 
 
-@settings(max_examples=50, deadline=None)
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9), st.integers(1, 9))
-def test_censored_values_are_clearly_low_but_not_absurd(values, dimension):
-    low, sd = censored(np.array(values), np.full(len(values), 0.5), dimension)
-    best = max(values)
-    assert low < best
-    assert low >= min(min(values), best - 10 * dimension) - 1e-9 or low >= best - 10 * dimension
-    assert sd == 0.5
-
-
-def test_censored_values_are_about_as_noisy_as_the_others():
-    values = np.zeros(3)
+def test_zero_density_is_about_as_noisy_as_the_others():
     sds = [[0.0, 0.0, 0.0], [0.7, 0.5, 0.6], [9.0, 9.0, 9.0], [np.nan, 0.3, np.nan], [np.nan] * 3]
-    found = [censored(values, np.array(sd), 2)[1] for sd in sds]
+    found = [sd_without_density(np.array(sd), 2) for sd in sds]
     np.testing.assert_allclose(found, [0.1, 0.6, 1.2, 0.3, 1.2])
-
-
-def test_hopelessly_low_values_are_taken_for_zero_density():
-    problem = unbounded_problem(1)
-    low = [-1e10, -1e300, -np.finfo(float).max]
-    state = make_state(problem, [[0.0], [1.0], [2.0], [3.0], [4.0]], [-1.0, *low, -900.0])
-    data, rows, _ = parts(state.training)
-    assert rows.tolist() == [0, 1, 2, 3, 4]
-    np.testing.assert_allclose(data.y - data.y[0], [0.0, -10.0, -10.0, -10.0, -899.0])
 
 
 class TestConditioning:

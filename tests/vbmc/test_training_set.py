@@ -8,16 +8,20 @@ from helpers.vbmc import fitted_state, make_state, make_table, unbounded_problem
 
 from quell import Evaluations, Settings
 from quell.vbmc import Action, TrainingSet, absorb, close_iteration, initial_state, propose
+from quell.vbmc.coordinates import change_coordinates
 from quell.vbmc.warmup import leave_warmup
-from quell.vbmc.whitening import whiten
 
 
 def assert_fresh(state):
     """Against a computation from nothing but the state's other fields."""
-    fresh = TrainingSet.of(state.evaluations, state.trimmed, state.space, noisy=state.noisy)
+    fresh = TrainingSet.of(
+        state.evaluations, state.trimmed, state.space, noisy=state.noisy, compress=state.compress
+    )
     assert state.training.data.equals(fresh.data)
     np.testing.assert_array_equal(state.training.rows, fresh.rows)
     np.testing.assert_array_equal(state.training.single_sd, fresh.single_sd)
+    np.testing.assert_array_equal(state.training.raw, fresh.raw)
+    assert state.training.log_slopes == fresh.log_slopes
 
 
 def ridge(theta):
@@ -61,7 +65,8 @@ def test_at_every_step_of_a_run(sd):
 
 def test_after_whitening_and_the_end_of_warmup():
     state = fitted_state()
-    whitened = whiten(np.random.default_rng(0), state, np.array([[0.05, 0.03], [0.03, 0.04]]))
+    space = state.space.whitened(np.array([[0.05, 0.03], [0.03, 0.04]]))
+    whitened = change_coordinates(np.random.default_rng(0), state, space, full_refit=False)
     assert_fresh(whitened)
     assert not whitened.training.data.equals(state.training.data)
     values = -np.arange(0.0, 80, 2)

@@ -31,6 +31,9 @@ from quell.vbmc.state import Solution, State
 #: Points by which the image of the search box is found; it is made wider on every side by its width
 #: over the second number (reference implementation).
 BOX_POINTS, BOX_MARGINS = 1000, 1000
+#: The thinnest SD of a carried component is at least this part of the longest of all: far out,
+#: next to a bound, floating-point numbers may not tell its points apart.
+THINNEST = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +77,8 @@ class Carried:
 
     def as_mixture(self) -> Mixture:
         """The mixture there, its covariances made axis-aligned and of one shape again."""
-        variances = np.sum(self.spreads**2, axis=1)
+        variances = np.maximum(np.sum(self.spreads**2, axis=1), np.finfo(float).tiny)
+        variances = np.maximum(variances, THINNEST**2 * variances.max())
         shares = variances / variances.sum(axis=1, keepdims=True)
         lengths = np.sqrt(self.mixture.dimension * shares.mean(axis=0))
         scales = np.exp(np.mean(0.5 * np.log(variances) - np.log(lengths), axis=1))
