@@ -29,6 +29,7 @@ from quell.acquisition import VIQR
         ("retrain_share", -0.1),
         ("retrain_share", np.nan),
         ("output_scale_prior", 1.0),
+        ("compress_low_values", 1.0),
     ],
 )
 def test_bad_values_name_their_field(field, value):
@@ -105,6 +106,8 @@ def test_variants_of_the_paper(name):
     assert s.min_samples == 1  # the paper switches to the mode late in a run
     assert s.retrain_share == 0.0  # refits after every evaluation
     assert not s.output_scale_prior  # uniform
+    assert not s.compress_low_values
+    assert s.whitening_schedule == "paper"  # which neither softens edges nor goes back
 
 
 def test_changes_on_top_of_a_variant():

@@ -658,7 +658,6 @@ class TestEnd:
         def due(state, *_):
             return len(state.history) == 2
 
-        monkeypatch.setattr("quell.vbmc.update.may_whiten", lambda _: True)
         monkeypatch.setattr("quell.vbmc.update.whitening_is_due", due)
         covariance = np.array([[1.0, 0.8], [0.8, 1.0]])
         density = stats.multivariate_normal([0.5, 0.0], covariance)

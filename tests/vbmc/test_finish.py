@@ -34,6 +34,24 @@ class TestBestIteration:
         stable = [True, False, False, False]
         assert best_iteration(make_history(4, elbo=elbo, elbo_sd=sd, stable=stable)).index != 4
 
+    def test_never_one_that_promises_more_than_was_seen_if_there_is_another(self):
+        """Once an ELBO of 2e7 was returned where the largest value seen was −1900."""
+        elbo = [-1903.0, -1902.0, -1901.0, 2e7, 2e7]
+        believable = [True, True, True, False, False]
+        for stable in ([False] * 5, [False, False, True, True, True]):
+            history = make_history(5, elbo=elbo, believable=believable, stable=stable)
+            assert best_iteration(history).index == 3
+
+    @pytest.mark.parametrize("sane", range(4))
+    def test_also_if_the_only_other_one_is_old_and_bad(self, sane):
+        believable = np.arange(4) == sane
+        elbo = np.where(believable, -1e6, 2e7)
+        assert best_iteration(make_history(4, elbo=elbo, believable=believable)).index == sane + 1
+
+    def test_the_best_of_those_that_are_all_lost(self):
+        history = make_history(4, elbo=[1.0, 3.0, 2.0, 5.0], believable=False)
+        assert best_iteration(history).index == 4
+
     @pytest.mark.parametrize("n", [1, 2, 3])
     def test_of_a_short_history_the_last(self, n):
         assert best_iteration(make_history(n, elbo=np.zeros(n))).index == n

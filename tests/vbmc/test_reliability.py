@@ -1,8 +1,10 @@
 """Reliability index, stability, growth of the mixture, noise near the mode: by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from helpers.vbmc import hand_theta, make_history, make_iteration
+from helpers.vbmc import elbo_of, fitted_state, hand_theta, make_history, make_iteration
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -10,6 +12,7 @@ from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture
 from quell.vbmc.reliability import (
     STABLE_EVALUATIONS,
+    is_believable,
     is_stable,
     next_component_count,
     noise_near_mode,
@@ -197,3 +200,23 @@ class TestNoiseNearMode:
         theta = np.append(hand_theta(1, 1), [[np.log(4.0)]], axis=1)
         gp = GaussianProcess.condition(data, theta)
         assert noise_near_mode(gp) == pytest.approx(np.sqrt(4 + np.exp(-8)), rel=1e-6)
+
+
+class TestBelievable:
+    """The expected log joint of a posterior is below the largest value there is."""
+
+    def promise(self, excess):
+        data = fitted_state().fit.gp.data
+        joint = SimpleNamespace(mean=data.y.max() + excess)
+        return is_believable(SimpleNamespace(expected_log_joint=joint), data)
+
+    @pytest.mark.parametrize(
+        ("excess", "believable"),
+        [(-10.0, True), (0.0, True), (1e-6, False), (2e7, False), (np.nan, False), (np.inf, False)],
+    )
+    def test_no_more_than_was_seen(self, excess, believable):
+        assert self.promise(excess) == believable
+
+    def test_of_an_honest_fit(self):
+        state = fitted_state()
+        assert is_believable(elbo_of(state.fit.gp, state.mixture), state.fit.gp.data)

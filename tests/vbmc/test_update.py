@@ -1,40 +1,488 @@
-"""The end of an iteration: which refits follow it."""
+"""The end of an iteration: other coordinates if they are better, and back from a lost fit."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.vbmc import SETTINGS, fitted_state, make_iteration
+from helpers.vbmc import (
+    SETTINGS,
+    fitted_state,
+    hand_theta,
+    make_history,
+    make_iteration,
+    make_problem,
+    solution_of,
+)
+from scipy import stats
 
 from quell import Settings
-from quell.vbmc.update import _retrain_frequently
+from quell.gp import GaussianProcess, TrainedGP, TrainingData
+from quell.vbmc import Action, update
+from quell.vbmc.coordinates import change_coordinates, log_marginal_likelihood
+from quell.vbmc.low_values import compressed
+from quell.vbmc.update import (
+    COUNTED_AS,
+    LOST,
+    SLACK,
+    adapt_coordinates,
+    end_iteration,
+    is_worse,
+    recover,
+    round_shape,
+    whiten_by_schedule,
+)
+from quell.vbmc.whitening import INTERVAL, axis_ratio
+
+PAPER = Settings.variant("paper-viqr")
+TURNED = np.array([[0.05, 0.03], [0.03, 0.04]])
 
 
-def retrains(state, index, reliability, settings=SETTINGS):
-    record = make_iteration(index, reliability=reliability)
-    return _retrain_frequently(state, record, settings)
+def rng(seed=0):
+    return np.random.default_rng(seed)
 
 
-@pytest.fixture(scope="module")
-def later():
-    """A noisy state whose warm-up ended in iteration 10."""
-    return fitted_state(n=6, last_warmup=10)
+def conditioned(state, theta=None):
+    """A fit to the state's data with its remembered hyperparameters, or with these."""
+    theta = state.memory.vectors[1:] if theta is None else theta
+    gp = GaussianProcess.condition(state.training.data, theta)
+    return TrainedGP(gp, theta[0], np.eye(theta.shape[1]), 0.1, 0.8, 0)
 
 
-class TestFrequentRetrain:
-    def test_in_warmup_and_while_unreliable(self, later):
-        in_warmup = replace(later, warmup=True, last_warmup=None)
-        for index in (1, 5, 100):
-            assert retrains(in_warmup, index, 0.5)
-        for reliability, expected in ((2.9, False), (3.0, False), (3.1, True), (np.inf, True)):
-            assert retrains(later, 30, reliability) == expected
+def refitted(state, action, theta=None, **figures):
+    """The state after a refit that only conditions, and records these figures."""
+    fit = conditioned(state, theta)
+    new = replace(state, fit=fit, memory=fit.memory, full_refit=False)
+    figures = {"elbo": -2.0, "elbo_sd": 0.5, "solution": solution_of(new)} | figures
+    record = make_iteration(len(state.history) + 1, action=action, **figures)
+    return replace(new, history=(*state.history, record))
 
-    def test_in_two_iterations_after_warmup(self, later):
-        # the record is of the iteration before
-        assert [retrains(later, index, 0.5) for index in (10, 11, 12)] == [True, True, False]
 
-    def test_under_noise_only_where_nothing_else_is_said(self, later):
-        exact = replace(later, noisy=False)
-        assert not retrains(exact, 30, 99.0)
-        assert retrains(exact, 30, 99.0, Settings(frequent_retrain=True))
-        assert not retrains(later, 30, 99.0, Settings(frequent_retrain=False))
+class Refits:
+    """In place of `refit`: notes the states it was given; one set of figures for each call."""
+
+    def __init__(self, *figures):
+        self.figures, self.states, self.actions = list(figures), [], []
+
+    def __call__(self, _rng, state, _settings, action):
+        self.states.append(state)
+        self.actions.append(action)
+        figures = self.figures.pop(0) if self.figures else {}
+        return refitted(state, action, **figures)
+
+
+@pytest.fixture
+def refits(monkeypatch):
+    def install(*figures):
+        made = Refits(*figures)
+        monkeypatch.setattr(update, "refit", made)
+        return made
+
+    return install
+
+
+def shaped(monkeypatch, longest):
+    """As if the posterior were this much longer in one direction than in the other."""
+    monkeypatch.setattr(update, "round_shape", lambda *_: 0.01 * np.diag([longest**2, 1.0]))
+
+
+def after(n=7, problem=None, **changes):
+    """A state after ``n`` iterations with an ELBO of −2 ± 0.5."""
+    state = fitted_state(problem, **changes)
+    history = make_history(n, elbo=-2.0, elbo_sd=0.5, solution=solution_of(state))
+    return replace(state, history=history, n_whitenings=1)
+
+
+def assert_taken_back(state, new):
+    assert new.history == state.history
+    for field in ("space", "mixture", "fit", "memory", "box", "before", "training"):
+        assert getattr(new, field) is getattr(state, field)
+    assert new.n_whitenings == state.n_whitenings + COUNTED_AS  # the next attempt waits longer
+    # An interval longer than after one that was kept.
+    assert new.last_whitening == len(state.history) + 1 + INTERVAL
+
+
+class TestMarginalLikelihood:
+    def test_is_that_of_a_normal(self):
+        gp = fitted_state().fit.gp
+        by_hand = []
+        for hyper in gp.hyper:
+            lengths, mean = hyper.lengths, hyper.mean_location
+            x = gp.data.x
+            offsets = (x[:, None] - x) / lengths
+            noise = gp.data.variance + hyper.base_variance
+            scale = np.exp(2 * hand_theta(2)[len(by_hand), 2])
+            kernel = scale * np.exp(-0.5 * np.sum(offsets**2, axis=2)) + np.diag(noise)
+            centre = hyper.mean_max - 0.5 * np.sum(((x - mean) / hyper.mean_scales) ** 2, axis=1)
+            by_hand.append(stats.multivariate_normal(centre, kernel).logpdf(gp.data.y))
+        expected = gp.weights @ by_hand
+        assert log_marginal_likelihood(gp, 0.0) == pytest.approx(expected, rel=1e-6)
+
+    @pytest.mark.parametrize("bounded", [False, True])
+    @pytest.mark.parametrize("covariance", [np.diag([0.04, 0.09]), np.diag([2.0, 0.01]), TURNED])
+    def test_is_the_same_in_whitened_coordinates_for_the_same_function(self, bounded, covariance):
+        """The hyperparameters made by hand are round, so a rotation keeps the function too."""
+        state = fitted_state(make_problem(2) if bounded else None)
+        new = change_coordinates(
+            rng(), state, state.space.whitened(covariance), full_refit=True
+        )
+        np.testing.assert_allclose(
+            log_marginal_likelihood(conditioned(new).gp, new.training.log_slopes),
+            log_marginal_likelihood(state.fit.gp, state.training.log_slopes), rtol=1e-6,
+        )  # fmt: skip
+
+    def test_with_the_log_slopes_is_the_density_of_the_raw_values(self):
+        """Over the raw value of one point it integrates to the probability of being lower."""
+        depth, best = 5.0, 0.0
+        theta = np.array([[0.0, 2.0, -2.0, 0.0, 0.0, 0.0]])
+
+        def log_density(distance):
+            y, log_slopes = compressed(np.array([best, best - distance]), depth)
+            data = TrainingData.from_arrays([[0.0], [0.7]], y, 0.1)
+            gp = GaussianProcess.condition(data, theta)
+            return log_marginal_likelihood(gp, log_slopes), gp
+
+        distances = np.r_[np.linspace(0.0, depth, 400), np.geomspace(depth, 1e6, 2000)[1:]]
+        densities = np.exp([log_density(d)[0] for d in distances])
+        found = np.trapezoid(densities, distances)
+
+        _, gp = log_density(0.0)
+        alone = TrainingData.from_arrays([[0.0]], [best], 0.1)
+        one = GaussianProcess.condition(alone, theta)
+        noise = 0.1**2 + gp.hyper[0].base_variance
+        mean, variance = one.predict(np.array([[0.7]]))
+        below = stats.norm.cdf(best, mean[0, 0], np.sqrt(variance[0, 0] + noise))
+        expected = np.exp(log_marginal_likelihood(one, 0.0)) * below
+        assert found == pytest.approx(expected, rel=1e-3)
+
+
+class TestIsWorse:
+    def pair(self, old=None, new=None, theta=None):
+        """The same state twice, the second time with other figures or hyperparameters."""
+        before = after()
+        before = replace(
+            before, history=(*before.history[:-1], replace(before.history[-1], **(old or {})))
+        )
+        return before, refitted(before, Action.WHITENING, theta, **(new or {}))
+
+    def test_the_same_is_not(self):
+        assert not is_worse(*self.pair(), slack=0.0)
+
+    def test_whatever_the_elbo(self):
+        assert not is_worse(*self.pair(new={"elbo": -99.0}), slack=0.0)
+        assert not is_worse(*self.pair(new={"elbo": 99.0}), slack=0.0)
+
+    def test_less_sure_of_the_elbo(self):
+        limit = LOST[0] * 0.5 + LOST[1]
+        assert not is_worse(*self.pair(new={"elbo_sd": 0.99 * limit}), slack=0.0)
+        assert is_worse(*self.pair(new={"elbo_sd": 1.01 * limit}), slack=99.0)
+
+    @pytest.mark.parametrize(
+        ("before", "now", "worse"),
+        [(True, True, False), (True, False, True), (False, True, False), (False, False, False)],
+    )
+    def test_promising_more_than_was_seen(self, before, now, worse):
+        pair = self.pair({"believable": before}, {"believable": now})
+        assert is_worse(*pair, slack=99.0) == worse
+
+    def test_less_likely_by_more_than_the_slack(self):
+        old, new = self.pair(theta=hand_theta(2) + np.eye(9)[3] * 5.0)
+        loss = log_marginal_likelihood(old.fit.gp, 0.0) - log_marginal_likelihood(new.fit.gp, 0.0)
+        assert loss > 1.0
+        assert is_worse(old, new, slack=0.0)
+        assert is_worse(old, new, slack=loss - 1e-6)
+        assert not is_worse(old, new, slack=loss + 1e-6)
+        assert not is_worse(new, old, slack=0.0)
+
+    def test_the_log_slopes_count(self):
+        old, new = self.pair()
+        for change, worse in ((-5.0, True), (5.0, False)):
+            training = replace(new.training, log_slopes=new.training.log_slopes + change)
+            assert is_worse(old, replace(new, training=training), slack=3.0) == worse
+
+
+class TestWhitening:
+    @pytest.mark.parametrize(
+        "figures", [{"elbo_sd": 1.1}, {"believable": False}, {"theta": hand_theta(2) - 4.0}]
+    )
+    def test_a_worse_surrogate_takes_it_back(self, refits, figures):
+        refits({"elbo": 9.0} | figures)
+        state = after()
+        assert_taken_back(state, adapt_coordinates(rng(), state, SETTINGS))
+
+    def test_otherwise_it_is_kept_whatever_the_elbo(self, refits):
+        refits({"elbo": -3.0, "elbo_sd": 1.0})
+        state = after()
+        new = adapt_coordinates(rng(), state, SETTINGS)
+        assert len(new.history) == 8
+        assert new.history[-1].action == "whitening"
+        assert not new.space.is_standard
+        assert (new.n_whitenings, new.last_whitening) == (2, 8)
+
+    def test_it_may_cost_a_little_likelihood(self, refits, monkeypatch):
+        state = after()
+        for loss, kept in ((SLACK - 0.1, True), (SLACK + 0.1, False)):
+            refits()
+            values = iter([0.0, -loss])
+            monkeypatch.setattr(
+                update, "log_marginal_likelihood", lambda *_, values=values: next(values)
+            )
+            new = adapt_coordinates(rng(), state, SETTINGS)
+            assert (len(new.history) == 8) == kept
+
+    def test_the_papers_is_kept_whatever_comes_of_it(self, refits):
+        refits({"elbo": -99.0, "elbo_sd": 50.0, "believable": False, "theta": hand_theta(2) - 4.0})
+        new = whiten_by_schedule(rng(), after(), PAPER)
+        assert new.history[-1].action == "whitening"
+        assert not new.space.is_standard
+        assert (new.n_whitenings, new.last_whitening) == (2, 8)
+
+    @pytest.mark.parametrize(("longest", "full"), [(1.5, False), (1.9, False), (2.1, True)])
+    def test_everything_is_refitted_where_the_change_is_large(
+        self, refits, monkeypatch, longest, full
+    ):
+        made = refits()
+        shaped(monkeypatch, longest)
+        state = replace(after(), frequent=False)
+        new = adapt_coordinates(rng(), state, SETTINGS)
+        [given] = made.states
+        assert given.full_refit == full
+        assert axis_ratio(0.01 * np.diag([longest**2, 1.0])) == pytest.approx(longest)
+        assert len(new.history) == 8
+
+    def test_a_small_turn_is_no_reason_to_watch_every_evaluation(self, refits, monkeypatch):
+        refits()
+        shaped(monkeypatch, 1.5)
+        for frequent in (False, True):
+            new = adapt_coordinates(rng(), replace(after(), frequent=frequent), SETTINGS)
+            assert new.frequent == frequent
+
+    def test_the_papers_refits_everything(self, refits):
+        made = refits()
+        whiten_by_schedule(rng(), after(), PAPER)
+        assert made.states[0].full_refit
+
+    def test_a_round_posterior_is_left_alone(self, refits, monkeypatch):
+        made = refits()
+        shaped(monkeypatch, 1.05)
+        state = after()
+        assert adapt_coordinates(rng(), state, SETTINGS) is state
+        assert made.states == []
+
+    @pytest.mark.parametrize("by", [adapt_coordinates, whiten_by_schedule])
+    def test_one_dimension_is_not_whitened(self, refits, by):
+        made = refits()
+        state = after(30, dimension=1)
+        assert by(rng(), state, SETTINGS) is state
+        assert made.states == []
+
+    def test_by_the_posterior_that_would_be_returned(self, refits):
+        """Not by the last one, if that promises more than was seen."""
+        state = after(12)
+        good = state.history[-1]
+        odd = replace(solution_of(state).mixture, lengths=np.array([1e-3, 1e3]))
+        bad = replace(
+            good, index=13, elbo=2e7, believable=False, solution=replace(good.solution, mixture=odd)
+        )
+        lost = replace(state, history=(*state.history, bad))
+        np.testing.assert_array_equal(
+            round_shape(lost, state.space), round_shape(state, state.space)
+        )
+
+
+class TestRoundShape:
+    def test_does_not_depend_on_the_coordinates_it_is_asked_for_in(self):
+        """But for the carried mixture, which loses its rotation: round in x, so it does not."""
+        state = after()
+        turned = state.space.with_linear([[0.6, -0.8], [0.8, 0.6]], [1.0, 1.0])
+        here, there = round_shape(state, state.space), round_shape(state, turned)
+        r = turned.rotation
+        np.testing.assert_allclose(r @ there @ r.T, here, rtol=0.02)
+
+    def test_of_raw_values(self):
+        """The curvature is read off the values before they were compressed."""
+        state = after()
+        low = replace(state.training, raw=10.0 * state.training.raw)
+        steep = round_shape(replace(state, training=low), state.space)
+        assert np.trace(steep) <= np.trace(round_shape(state, state.space))
+
+
+class TestSoftening:
+    """Sharper edges are tried together with whitening, then whitening alone."""
+
+    def state(self, **changes):
+        return replace(after(30, make_problem(2)), n_whitenings=0, **changes)
+
+    def test_is_kept_if_the_surrogate_is_not_worse(self, refits, monkeypatch):
+        made = refits()
+        monkeypatch.setattr(update, "is_worse", lambda *_, slack: slack != 0.0)
+        new = adapt_coordinates(rng(), self.state(), SETTINGS)
+        assert made.actions == ["softened"]
+        assert made.states[0].full_refit
+        assert new.history[-1].action == Action.SOFTENED
+        assert np.isfinite(new.space.softness).all()
+        assert not new.space.is_standard
+        assert (new.n_whitenings, new.last_whitening) == (1, 31)
+
+    def test_must_not_cost_any_likelihood(self, refits, monkeypatch):
+        slacks = []
+        monkeypatch.setattr(update, "is_worse", lambda *_, slack: bool(slacks.append(slack)) or True)
+        refits()
+        shaped(monkeypatch, 1.5)
+        state = self.state()
+        assert_taken_back(state, adapt_coordinates(rng(), state, SETTINGS))
+        assert slacks == [0.0, SLACK]
+
+    def test_then_the_axes_alone_are_tried(self, refits, monkeypatch):
+        made = refits()
+        shaped(monkeypatch, 1.5)
+        monkeypatch.setattr(update, "is_worse", lambda *_, slack: slack == 0.0)
+        new = adapt_coordinates(rng(), self.state(), SETTINGS)
+        assert made.actions == ["softened", "whitening"]
+        assert new.history[-1].action == "whitening"
+        assert len(new.history) == 31  # what was taken back is not on record
+        assert np.isnan(new.space.softness).all()
+
+    def test_edges_that_are_soft_already_are_sharpened(self, refits, monkeypatch):
+        refits()
+        state = self.state()
+        soft = change_coordinates(
+            rng(), state, state.space.with_softness([9.0, 9.0]), full_refit=True
+        )
+        soft = replace(refitted(soft, Action.SOFTENED), last_whitening=0)
+        monkeypatch.setattr(update, "is_worse", lambda *_, slack: slack != 0.0)
+        new = adapt_coordinates(rng(), soft, SETTINGS)
+        assert new.history[-1].action == "sharpened"
+        assert (new.space.softness < 4.5).all()
+
+    def test_waits_its_turn(self, refits, monkeypatch):
+        made = refits()
+        shaped(monkeypatch, 1.0)
+        state = self.state(last_whitening=30)
+        assert adapt_coordinates(rng(), state, SETTINGS) is state
+        assert made.states == []
+
+    def test_of_one_parameter(self, refits, monkeypatch):
+        refits()
+        monkeypatch.setattr(update, "is_worse", lambda *_, slack: slack != 0.0)
+        state = replace(after(30, make_problem(1), dimension=1), n_whitenings=0)
+        new = adapt_coordinates(rng(), state, SETTINGS)
+        assert new.history[-1].action == "softened"
+
+    def test_not_by_the_papers_schedule(self, refits):
+        made = refits()
+        for n in range(30, 40):
+            state = replace(self.state(), history=make_history(
+                n, solution=solution_of(self.state()), elbo_sd=0.5))  # fmt: skip
+            whiten_by_schedule(rng(), state, PAPER)
+        assert set(made.actions) == {"whitening"}
+        assert all(np.isnan(state.space.softness).all() for state in made.states)
+
+
+class TestEndOfIteration:
+    @pytest.fixture
+    def changed(self, refits, monkeypatch):
+        """Whether, and by what, other coordinates were looked for at the end of an iteration."""
+
+        def check(state, settings=SETTINGS, **figures):
+            refits(figures)
+            monkeypatch.setattr(update, "warmup_is_over", lambda *_, **__: False)
+            asked = []
+            for name in ("adapt_coordinates", "whiten_by_schedule", "recover"):
+                monkeypatch.setattr(
+                    update, name,
+                    lambda _rng, *states, name=name: (asked.append(name), states[-2])[1],
+                )  # fmt: skip
+            new = end_iteration(rng(), state, settings)
+            assert len(new.history) == len(state.history) + 1
+            return asked
+
+        return check
+
+    def test_by_the_schedule_of_the_settings(self, changed):
+        assert changed(after()) == ["adapt_coordinates"]
+        assert changed(after(), PAPER) == ["whiten_by_schedule"]
+
+    @pytest.mark.parametrize("schedule", ["adaptive", "paper"])
+    def test_not_in_warmup_nor_without_whitening(self, changed, schedule):
+        settings = Settings(whitening_schedule=schedule)
+        assert changed(replace(after(), warmup=True, last_warmup=None), settings) == []
+        assert changed(after(), replace(settings, whitening=False)) == []
+
+    def test_a_lost_fit_is_recovered_from_once_warmup_is_over(self, changed):
+        lost = {"believable": False}
+        assert changed(after(), **lost) == ["recover", "adapt_coordinates"]
+        assert changed(replace(after(), warmup=True, last_warmup=None), **lost) == []
+
+
+class TestRecover:
+    def lost(self, n_sane=4, n_lost=2):
+        """A state of which the last fits, in other coordinates, promised more than was seen."""
+        sane = after(n_sane)
+        odd = change_coordinates(
+            rng(), sane, sane.space.whitened(np.diag([9.0, 1e-4])), full_refit=True
+        )
+        for _ in range(n_lost):
+            odd = refitted(odd, Action.NONE, elbo=2e7, believable=False)
+        return sane, odd
+
+    def test_on_from_the_last_believable_solution(self, refits):
+        sane, before = self.lost()
+        made = refits({})
+        lost = refitted(before, Action.NONE, believable=False)
+        new = recover(rng(), before, lost, SETTINGS)
+        last = sane.history[-1].solution
+        [given] = made.states
+        assert made.actions == [Action.WENT_BACK]
+        assert given.full_refit
+        assert given.space is last.space
+        assert given.mixture is last.mixture
+        np.testing.assert_array_equal(given.memory.vectors[1:], last.theta)
+        assert given.evaluations is before.evaluations
+        assert new.history[-1].action == "went back"
+        assert new.history[:-1] == before.history  # the lost fit is not on record
+        assert new.space is last.space
+
+    def test_where_that_is_lost_too_so_be_it(self, refits):
+        _, before = self.lost()
+        refits({"believable": False})
+        lost = refitted(before, Action.NONE, believable=False)
+        assert recover(rng(), before, lost, SETTINGS) is lost
+
+    def test_nowhere_to_go_back_to(self, refits):
+        _, before = self.lost()
+        history = tuple(replace(it, believable=False) for it in before.history)
+        before = replace(before, history=history)
+        made = refits()
+        lost = refitted(before, Action.NONE, believable=False)
+        assert recover(rng(), before, lost, SETTINGS) is lost
+        assert made.states == []
+
+    def test_the_paper_has_no_such_rule(self, refits):
+        _, before = self.lost()
+        made = refits()
+        lost = refitted(before, Action.NONE, believable=False)
+        assert recover(rng(), before, lost, PAPER) is lost
+        assert made.states == []
+
+    def test_with_real_fits(self, monkeypatch):
+        """The first refit of the iteration is lost, the one from the earlier solution is not."""
+        _, before = self.lost()
+        real = update.refit
+        calls = []
+
+        def refit(generator, state, settings, action):
+            calls.append(action)
+            if len(calls) == 1:
+                return refitted(state, action, elbo=2e7, believable=False)
+            return real(generator, state, settings, action)
+
+        monkeypatch.setattr(update, "refit", refit)
+        new = end_iteration(rng(), before, replace(SETTINGS, whitening=False))
+        assert calls == [Action.NONE, Action.WENT_BACK]
+        last = new.history[-1]
+        assert last.action == Action.WENT_BACK
+        assert last.believable
+        assert last.index == len(before.history) + 1
+        assert new.space.is_standard
+        assert last.solution.elbo.expected_log_joint.mean <= new.training.data.y.max()
+        assert abs(last.elbo - before.history[0].solution.elbo.value) < 1.0

@@ -53,9 +53,10 @@ def proposed_softness(
     v = (x * space.scales) @ space.rotation.T
     marginal, conditional = theta.std(axis=0), conditional_sds(theta)
     wanted = SHARE_OF_SD * np.minimum(marginal, conditional)
+    wanted = np.where(wanted > 0, wanted, np.nan)  # all draws may be the same number
     raw, mapped = np.abs(skewness(theta)), np.abs(skewness(v))
     keeps = ~edged | ((raw > SKEWED) & (raw > mapped + MORE_SKEWED))
-    keeps |= ~(wanted > 0) | (conditional < THINNEST_RIDGE * marginal)
+    keeps |= np.isnan(wanted) | (conditional < THINNEST_RIDGE * marginal)
 
     is_new = np.isnan(now) & ~keeps
     sharper = ~np.isnan(now) & (wanted < SHARPER * now)
