@@ -655,9 +655,14 @@ class TestEnd:
         assert solution_is_final(ready(**changes), QUICK) == finished
 
     def test_a_run_with_a_whitening(self, monkeypatch):
-        def due(state, *_):
+        def due(state, *_, **__):
             return len(state.history) == 2
 
+        def over(state, *, at_once):  # noqa: ARG001
+            return dataclasses.replace(state, warmup=False, last_warmup=2)
+
+        monkeypatch.setattr("quell.vbmc.update.warmup_is_over", due)
+        monkeypatch.setattr("quell.vbmc.update.leave_warmup", over)
         monkeypatch.setattr("quell.vbmc.update.whitening_is_due", due)
         covariance = np.array([[1.0, 0.8], [0.8, 1.0]])
         density = stats.multivariate_normal([0.5, 0.0], covariance)
