@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from helpers.problems import QUICK, box, noisy
 
+import quell
 from quell import InferenceFailed, JournalError, Problem, Sampler, Settings, infer, read_journal
 from quell.evaluations import Answered, Asked, Forgotten, Origin
 from quell.evaluations.events import this_process
@@ -236,6 +237,18 @@ class TestAnotherRun:
     def test_problem(self, finished, changes, lines):
         with pytest.raises(JournalError, match=lines):
             run(finished, problem=Problem(noisy, **(box() | changes)))
+
+    def test_map_of_bounded_parameters(self, finished):
+        """That the old default has another name is said of journals from before only."""
+        assert read_journal(finished).version == quell.__version__
+        with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "soft" in the journal'):
+            run(finished, problem=Problem(noisy, bounded="probit", **box()))
+
+    def test_probit_is_not_the_default_any_more(self, path):
+        probit = Problem(noisy, bounded="probit", **box())
+        run(path, problem=probit, budget=12)
+        with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "probit" in the journal'):
+            run(path, budget=12)
 
     def test_settings(self, finished):
         with pytest.raises(JournalError, match=r"settings\.batch: 5 in the journal, 3 now"):

@@ -47,9 +47,7 @@ def scaled(space, factors):
 
 
 def whitened(state, covariance, *, full_refit=False):
-    return change_coordinates(
-        rng(), state, state.space.whitened(covariance), full_refit=full_refit
-    )
+    return change_coordinates(rng(), state, state.space.whitened(covariance), full_refit=full_refit)
 
 
 def soft_problem(dimension=2):

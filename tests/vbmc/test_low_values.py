@@ -28,7 +28,9 @@ def assert_no_inversion(raw, y):
     order = np.argsort(raw, kind="stable")
     steps = np.diff(y[order])
     assert (steps >= -1e-12 * np.abs(y).max()).all()
-    apart = np.diff(raw[order]) > 1e-6 * (1 + raw.max() - raw[order][:-1]) + 1e-9 * np.abs(raw).max()
+    apart = (
+        np.diff(raw[order]) > 1e-6 * (1 + raw.max() - raw[order][:-1]) + 1e-9 * np.abs(raw).max()
+    )
     assert (steps[apart] > 0).all()
 
 

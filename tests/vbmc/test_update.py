@@ -122,9 +122,7 @@ class TestMarginalLikelihood:
     def test_is_the_same_in_whitened_coordinates_for_the_same_function(self, bounded, covariance):
         """The hyperparameters made by hand are round, so a rotation keeps the function too."""
         state = fitted_state(make_problem(2) if bounded else None)
-        new = change_coordinates(
-            rng(), state, state.space.whitened(covariance), full_refit=True
-        )
+        new = change_coordinates(rng(), state, state.space.whitened(covariance), full_refit=True)
         np.testing.assert_allclose(
             log_marginal_likelihood(conditioned(new).gp, new.training.log_slopes),
             log_marginal_likelihood(state.fit.gp, state.training.log_slopes), rtol=1e-6,
@@ -275,7 +273,7 @@ class TestWhitening:
         assert by(rng(), state, SETTINGS) is state
         assert made.states == []
 
-    def test_by_the_posterior_that_would_be_returned(self, refits):
+    def test_by_the_posterior_that_would_be_returned(self):
         """Not by the last one, if that promises more than was seen."""
         state = after(12)
         good = state.history[-1]
@@ -325,7 +323,9 @@ class TestSoftening:
 
     def test_must_not_cost_any_likelihood(self, refits, monkeypatch):
         slacks = []
-        monkeypatch.setattr(update, "is_worse", lambda *_, slack: bool(slacks.append(slack)) or True)
+        monkeypatch.setattr(
+            update, "is_worse", lambda *_, slack: bool(slacks.append(slack)) or True
+        )
         refits()
         shaped(monkeypatch, 1.5)
         state = self.state()

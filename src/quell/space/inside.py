@@ -14,7 +14,8 @@ def between(theta: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArr
     >>> between(np.array([0.5, 2.0, 1.0]), np.zeros(3), np.ones(3)) < 1
     array([ True,  True,  True])
     """
-    return np.clip(theta, np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf))
+    with np.errstate(under="ignore"):  # what is next to 0 is too small for all digits
+        return np.clip(theta, np.nextafter(lower, np.inf), np.nextafter(upper, -np.inf))
 
 
 def beyond(theta: FloatArray, bound: FloatArray, side: FloatArray) -> FloatArray:
@@ -23,7 +24,8 @@ def beyond(theta: FloatArray, bound: FloatArray, side: FloatArray) -> FloatArray
     >>> beyond(np.array([0.5, np.inf]), np.ones(2), np.ones(2)) > 1
     array([ True,  True])
     """
-    nearest = np.nextafter(bound, side * np.inf)
+    with np.errstate(under="ignore"):  # as above
+        nearest = np.nextafter(bound, side * np.inf)
     is_lower = side > 0.0
     return np.clip(
         theta, np.where(is_lower, nearest, -LARGEST), np.where(is_lower, LARGEST, nearest)

@@ -1,0 +1,53 @@
+"""What a result says against itself."""
+
+import numpy as np
+import pytest
+from helpers.problems import make, noisy, run
+from helpers.vbmc import make_history, make_iteration
+
+from quell.run.report import _caveats
+from quell.vbmc import Action
+from quell.vbmc.finish import best_iteration
+
+
+def caveats(chosen=None, history=(), *, proper=True):
+    chosen = make_iteration(stable=True) if chosen is None else chosen
+    return " / ".join(_caveats(chosen, history, proper=proper))
+
+
+def test_nothing_against_a_stable_solution():
+    assert caveats(history=make_history(5, action=Action.WHITENING)) == ""
+
+
+def test_an_unstable_one_and_an_improper_prior():
+    found = caveats(make_iteration(reliability=4.56), proper=False)
+    assert "reliability index 4.6" in found
+    assert "improper" in found
+
+
+@pytest.mark.parametrize(("times", "words"), [(1, "lost once,"), (3, "lost 3 times,")])
+def test_a_surrogate_that_was_lost(times, words):
+    actions = [Action.WENT_BACK] * times + [Action.NONE] * 2
+    found = caveats(history=make_history(len(actions), action=actions))
+    assert words in found
+    assert "went on from before" in found
+
+
+def test_what_promises_more_than_was_seen_is_not_to_be_trusted():
+    found = caveats(make_iteration(stable=True, believable=False))
+    assert "can be trusted" in found
+    assert "plausible box" in found  # and what to do
+
+
+def test_only_if_there_was_nothing_else_to_return():
+    history = make_history(4, elbo=[-3.0, -2.0, 2e7, 2e7], believable=[True, True, False, False])
+    assert "trusted" not in caveats(best_iteration(history), history)
+
+
+def test_they_are_among_the_reasons_of_a_result():
+    result = run(make(noisy))
+    chosen = result.iterations[result.chosen - 1]
+    for caveat in _caveats(chosen, result.iterations, proper=True):
+        assert caveat in result.reasons
+    assert np.isfinite(result.log_evidence)
+    assert "believable" in chosen.as_row()
