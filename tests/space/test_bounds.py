@@ -234,12 +234,12 @@ def test_periodic_refusals(case):
         (
             (0, 1, 0.2, 0.8),
             {"bounded": "log"},
-            "bounded for 'x1' must be one of 'logit', 'probit', 'student', got 'log'",
+            "bounded for 'x1' must be one of 'soft', 'logit', 'probit', 'student', got 'log'",
         ),
         (
             ([0, 0], 1, 0.2, 0.8),
             {"bounded": ["logit", "Probit"], "names": ["a", "b"]},
-            "bounded for 'b' must be one of 'logit', 'probit', 'student', got 'Probit'",
+            "bounded for 'b' must be one of 'soft', 'logit', 'probit', 'student', got 'Probit'",
         ),
         ((0, 1, 0.2, 0.8), {"bounded": ["logit"] * 2}, "each of the 1 coordinates, got 2 entries"),
         ((0, 1, 0.2, 0.8), {"bounded": [None]}, "bounded for 'x1' must be one of"),

@@ -9,7 +9,9 @@ from scipy import stats
 from quell.space.families import FAMILIES
 from quell.space.maps import Columns, OneSided, Periodic, TwoSided, Unbounded
 
-DISTRIBUTIONS = {"logit": stats.logistic(), "probit": stats.norm(), "student": stats.t(4)}
+DISTRIBUTIONS = {
+    "soft": stats.norm(), "logit": stats.logistic(), "probit": stats.norm(), "student": stats.t(4),
+}  # fmt: skip
 EPS = np.finfo(float).eps
 EXTREME = np.array([-1.7e308, -1e300, -1e5, -800.0, -40.0, 40.0, 800.0, 1e5, 1e300, 1.7e308])
 

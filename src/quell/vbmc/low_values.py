@@ -38,7 +38,7 @@ def resolved_depth(dimension: int) -> float:
     """t(D): how far below the best value differences are worth resolving, in nats.
 
     >>> [round(resolved_depth(d)) for d in (1, 2, 5, 10, 20)]
-    [25, 28, 35, 44, 60]
+    [25, 28, 33, 39, 50]
     """
     return float(gammainccinv(0.5 * dimension, NEGLIGIBLE_MASS))
 
