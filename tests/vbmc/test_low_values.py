@@ -139,13 +139,14 @@ class TestTrainingSet:
         values = [0.0, *values]  # one has a density
         state = self.state(values, dimension, bounded=bounded, compress=compress)
         training, table = state.training, state.evaluations
-        x, y = training.data.x, training.data.y
+        x, y, raw = training.data.x, training.data.y, training.raw
         zero = (table.zero_density | is_hopeless(table.log_joint))[training.rows]
         best = y[~zero].max()
         for row in np.flatnonzero(zero):
             distances = np.sum((x[~zero] - x[row]) ** 2, axis=1)
-            neighbours = y[~zero][np.argsort(distances)[: dimension + 1]]
-            assert y[row] <= neighbours.min()
+            nearest = np.argsort(distances)[: dimension + 1]
+            assert y[row] <= y[~zero][nearest].min()
+            assert raw[row] <= raw[~zero][nearest].min()
             assert y[row] <= best - resolved_depth(dimension)
             assert y[row] >= min(y[~zero].min(), best - resolved_depth(dimension))
 

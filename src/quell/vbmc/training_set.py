@@ -64,14 +64,14 @@ class TrainingSet:
         zero = np.flatnonzero((table.zero_density | hopeless) & ~trimmed)
         if len(zero) and len(rows):
             x_zero = space.to_inference(table.theta[zero])
-            y_zero = without_density(x_zero, x, y, depth)
+            y_zero, raw_zero = (without_density(x_zero, x, v, depth) for v in (y, raw))
             sd_zero = np.full(len(zero), sd_without_density(sd, space.dimension))
             order = np.argsort(np.concatenate([rows, zero]), kind="stable")
             x = np.concatenate([x, x_zero])[order]
             y = np.concatenate([y, y_zero])[order]
             rows, sd, single_sd, raw = (
                 np.concatenate(pair)[order]
-                for pair in ((rows, zero), (sd, sd_zero), (single_sd, sd_zero), (raw, y_zero))
+                for pair in ((rows, zero), (sd, sd_zero), (single_sd, sd_zero), (raw, raw_zero))
             )
         kept = kept_rows(x, y, noisy)
         if kept is not None:
