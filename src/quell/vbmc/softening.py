@@ -26,10 +26,6 @@ SHARPER = 0.5
 #: A parameter keeps its map if it is more skewed than this in its own units, and by so much more
 #: than under the map.
 SKEWED, MORE_SKEWED = 2.5, 1.0
-#: A parameter keeps its map if its SD given all others is a smaller part of its SD than this: it
-#: lies along a narrow ridge. An edge as sharp as that takes could not be seen by the surrogate, and
-#: mass would leak over it.
-THINNEST_RIDGE = 0.2
 N_DRAWS = 2000
 #: Kinds of parameters that have an edge, and the choice of map that lets it become soft.
 EDGED, SOFT = ("two-sided", "lower", "upper"), "soft"
@@ -51,12 +47,10 @@ def proposed_softness(
     x = solution.mixture.sample(N_DRAWS, rng)
     theta = space.to_original(x)[:, space.free]
     v = (x * space.scales) @ space.rotation.T
-    marginal, conditional = theta.std(axis=0), conditional_sds(theta)
-    wanted = SHARE_OF_SD * np.minimum(marginal, conditional)
+    wanted = SHARE_OF_SD * np.minimum(theta.std(axis=0), conditional_sds(theta))
     wanted = np.where(wanted > 0, wanted, np.nan)  # all draws may be the same number
     raw, mapped = np.abs(skewness(theta)), np.abs(skewness(v))
-    keeps = ~edged | ((raw > SKEWED) & (raw > mapped + MORE_SKEWED))
-    keeps |= np.isnan(wanted) | (conditional < THINNEST_RIDGE * marginal)
+    keeps = ~edged | ((raw > SKEWED) & (raw > mapped + MORE_SKEWED)) | np.isnan(wanted)
 
     is_new = np.isnan(now) & ~keeps
     sharper = ~np.isnan(now) & (wanted < SHARPER * now)
