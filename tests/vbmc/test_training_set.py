@@ -15,13 +15,15 @@ from quell.vbmc.warmup import leave_warmup
 def assert_fresh(state):
     """Against a computation from nothing but the state's other fields."""
     fresh = TrainingSet.of(
-        state.evaluations, state.trimmed, state.space, noisy=state.noisy, compress=state.compress
+        state.evaluations,
+        state.trimmed,
+        state.space,
+        noisy=state.noisy,
+        compress=state.compress and state.warmup,
     )
     assert state.training.data.equals(fresh.data)
     np.testing.assert_array_equal(state.training.rows, fresh.rows)
     np.testing.assert_array_equal(state.training.single_sd, fresh.single_sd)
-    np.testing.assert_array_equal(state.training.raw, fresh.raw)
-    assert state.training.log_slopes == fresh.log_slopes
 
 
 def ridge(theta):
@@ -30,7 +32,7 @@ def ridge(theta):
     return -0.5 * ((a + b) ** 2 + 25 * (a - b) ** 2) if a > -4 else -np.inf
 
 
-def short_run(sd, n=70):
+def short_run(sd, n=110):
     """Every state of a run on the ridge, one evaluation at a time."""
     problem = unbounded_problem(2)
     settings = Settings(stop_early=False)

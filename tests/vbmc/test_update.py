@@ -16,10 +16,9 @@ from helpers.vbmc import (
 from scipy import stats
 
 from quell import Settings
-from quell.gp import GaussianProcess, TrainedGP, TrainingData
+from quell.gp import GaussianProcess, TrainedGP
 from quell.vbmc import Action, update
 from quell.vbmc.coordinates import change_coordinates, log_marginal_likelihood
-from quell.vbmc.low_values import compressed
 from quell.vbmc.update import (
     COUNTED_AS,
     LARGE_CHANGE,
@@ -116,7 +115,7 @@ class TestMarginalLikelihood:
             centre = hyper.mean_max - 0.5 * np.sum(((x - mean) / hyper.mean_scales) ** 2, axis=1)
             by_hand.append(stats.multivariate_normal(centre, kernel).logpdf(gp.data.y))
         expected = gp.weights @ by_hand
-        assert log_marginal_likelihood(gp, 0.0) == pytest.approx(expected, rel=1e-6)
+        assert log_marginal_likelihood(gp) == pytest.approx(expected, rel=1e-6)
 
     @pytest.mark.parametrize("bounded", [False, True])
     @pytest.mark.parametrize("covariance", [np.diag([0.04, 0.09]), np.diag([2.0, 0.01]), TURNED])
@@ -125,33 +124,9 @@ class TestMarginalLikelihood:
         state = fitted_state(make_problem(2) if bounded else None)
         new = change_coordinates(rng(), state, state.space.whitened(covariance), full_refit=True)
         np.testing.assert_allclose(
-            log_marginal_likelihood(conditioned(new).gp, new.training.log_slopes),
-            log_marginal_likelihood(state.fit.gp, state.training.log_slopes), rtol=1e-6,
+            log_marginal_likelihood(conditioned(new).gp),
+            log_marginal_likelihood(state.fit.gp), rtol=1e-6,
         )  # fmt: skip
-
-    def test_with_the_log_slopes_is_the_density_of_the_raw_values(self):
-        """Over the raw value of one point it integrates to the probability of being lower."""
-        depth, best = 5.0, 0.0
-        theta = np.array([[0.0, 2.0, -2.0, 0.0, 0.0, 0.0]])
-
-        def log_density(distance):
-            y, log_slopes = compressed(np.array([best, best - distance]), depth)
-            data = TrainingData.from_arrays([[0.0], [0.7]], y, 0.1)
-            gp = GaussianProcess.condition(data, theta)
-            return log_marginal_likelihood(gp, log_slopes), gp
-
-        distances = np.r_[np.linspace(0.0, depth, 400), np.geomspace(depth, 1e6, 2000)[1:]]
-        densities = np.exp([log_density(d)[0] for d in distances])
-        found = np.sum(0.5 * (densities[1:] + densities[:-1]) * np.diff(distances))
-
-        _, gp = log_density(0.0)
-        alone = TrainingData.from_arrays([[0.0]], [best], 0.1)
-        one = GaussianProcess.condition(alone, theta)
-        noise = 0.1**2 + gp.hyper[0].base_variance
-        mean, variance = one.predict(np.array([[0.7]]))
-        below = stats.norm.cdf(best, mean[0, 0], np.sqrt(variance[0, 0] + noise))
-        expected = np.exp(log_marginal_likelihood(one, 0.0)) * below
-        assert found == pytest.approx(expected, rel=1e-3)
 
 
 class TestIsWorse:
@@ -195,17 +170,11 @@ class TestIsWorse:
 
     def test_likelier(self):
         old, new = self.pair(theta=hand_theta(2) + np.eye(9)[3] * 5.0)
-        loss = log_marginal_likelihood(old.fit.gp, 0.0) - log_marginal_likelihood(new.fit.gp, 0.0)
+        loss = log_marginal_likelihood(old.fit.gp) - log_marginal_likelihood(new.fit.gp)
         assert loss > 1.0
         assert not is_likelier(old, new)
         assert is_likelier(new, old)
         assert is_likelier(old, old)
-
-    def test_the_log_slopes_count(self):
-        old, new = self.pair()
-        for change, likelier in ((-5.0, False), (5.0, True)):
-            training = replace(new.training, log_slopes=new.training.log_slopes + change)
-            assert is_likelier(old, replace(new, training=training)) == likelier
 
 
 class TestWhitening:
@@ -302,13 +271,6 @@ class TestRoundShape:
         here, there = round_shape(state, state.space), round_shape(state, turned)
         r = turned.rotation
         np.testing.assert_allclose(r @ there @ r.T, here, rtol=0.02)
-
-    def test_of_raw_values(self):
-        """The curvature is read off the values before they were compressed."""
-        state = after()
-        low = replace(state.training, raw=10.0 * state.training.raw)
-        steep = round_shape(replace(state, training=low), state.space)
-        assert np.trace(steep) <= np.trace(round_shape(state, state.space))
 
 
 class TestSoftening:

@@ -138,13 +138,10 @@ def go_back(rng: np.random.Generator, state: State, solution: Solution) -> State
     )
 
 
-def log_marginal_likelihood(gp: GaussianProcess, log_slopes: float) -> float:
-    """Log marginal likelihood of the observations, averaged over the hyperparameter samples.
-
-    ``log_slopes`` is that of the compression of low values, which differs between coordinates.
-    """
+def log_marginal_likelihood(gp: GaussianProcess) -> float:
+    """Log marginal likelihood of the observations, averaged over the hyperparameter samples."""
     marginal = MarginalLikelihood(gp.data)
-    return float(gp.weights @ [marginal.value(theta) for theta in gp.theta]) + log_slopes
+    return float(gp.weights @ [marginal.value(theta) for theta in gp.theta])
 
 
 def _carried_box(

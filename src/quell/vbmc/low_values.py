@@ -8,16 +8,19 @@ dimensions all but a share ε of the mass lies where the log density is less tha
 below its top. What happens further down is worth knowing only as a direction: towards the mass, or
 away from it. At face value, such values set the scale of the surrogate instead: a log joint that
 goes down by 10⁵ in the plausible box makes the surrogate uncertain by thousands of nats between its
-points, and it promises what is not there. So the distance d below the best is compressed beyond t,
+points, and it promises what is not there. So while the mass is still searched for, in warm-up, the
+distance d below the best is compressed beyond t,
 
     c(d) = d                    for d ≤ t,
     c(d) = t (1 + log(d/t))     beyond,
 
-which keeps the order and is smooth. Points of zero density have no distance. They are entered below
-all that is known around them, and never much higher than t below the best: an edge of the support
-is a cliff of that depth, and where the density is hopeless anyway it goes on falling. Some targets
-return a huge negative number for zero density: values further down than `HOPELESS` are taken as
-that.
+which keeps the order and is smooth. At the end of warm-up the lowest values are dropped, and what
+is evaluated later counts as it is: it says how steep the sides are.
+
+Points of zero density have no distance. They are entered below all that is known around them, and
+never much higher than t below the best: an edge of the support is a cliff of that depth, and where
+the density is hopeless anyway it goes on falling. Some targets return a huge negative number for
+zero density: values further down than `HOPELESS` are taken as that.
 
 How this was tested, and what did not work: docs/experiments/runaway.md.
 """
@@ -43,18 +46,14 @@ def resolved_depth(dimension: int) -> float:
     return float(gammainccinv(0.5 * dimension, NEGLIGIBLE_MASS))
 
 
-def compressed(y: FloatArray, depth: float) -> tuple[FloatArray, float]:
+def compressed(y: FloatArray, depth: float) -> FloatArray:
     """Values (n,) with those more than ``depth`` below the best moved up, order kept.
 
-    Also returns Σ log c'(d), by which the density of the values changes.
-
-    >>> values, log_slopes = compressed(np.array([0.0, -20.0, -1e5]), 25.0)
-    >>> values.round(1), round(log_slopes, 1)
-    (array([   0. ,  -20. , -232.4]), -8.3)
+    >>> compressed(np.array([0.0, -20.0, -1e5]), 25.0).round(1)
+    array([   0. ,  -20. , -232.4])
     """
     folds = np.log(np.maximum((y.max() - y) / depth, 1.0))  # log d/t, 0 where nothing changes
-    low = folds > 0.0
-    return np.where(low, y.max() - depth * (1.0 + folds), y), -float(folds.sum())
+    return np.where(folds > 0.0, y.max() - depth * (1.0 + folds), y)
 
 
 def is_hopeless(log_joint: FloatArray) -> BoolArray:

@@ -101,7 +101,8 @@ class State:
     ``before`` is the mixture at its start. ``last_warmup`` is the iteration in which warm-up
     ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
     is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
-    hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too.
+    hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
+    ``compress``: very low values are compressed in warm-up.
     """
 
     space: InferenceSpace
@@ -133,11 +134,15 @@ class State:
     def with_data(self, **changes: Any) -> "State":
         """The state after ``changes``, with the training set that follows from them.
 
-        To be used wherever ``evaluations``, ``trimmed``, ``space`` or ``noisy`` change.
+        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``noisy`` or ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
-            new.evaluations, new.trimmed, new.space, noisy=new.noisy, compress=new.compress
+            new.evaluations,
+            new.trimmed,
+            new.space,
+            noisy=new.noisy,
+            compress=new.compress and new.warmup,
         )
         return replace(new, training=training)
 

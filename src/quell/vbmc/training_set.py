@@ -24,15 +24,12 @@ class TrainingSet:
 
     ``data`` are points, values of the log joint and noise; ``rows`` (N,) the rows of the table of
     evaluations, of the first one where a point was evaluated repeatedly; ``single_sd`` (N,) the
-    SDs of one evaluation there, nan where unknown. ``raw`` (N,) are the values before very low ones
-    were compressed, and ``log_slopes`` is the sum of the logarithms of the compression's slopes.
+    SDs of one evaluation there, nan where unknown.
     """
 
     data: TrainingData
     rows: NDArray[np.intp]
     single_sd: FloatArray
-    raw: FloatArray
-    log_slopes: float
 
     @classmethod
     def of(
@@ -58,26 +55,24 @@ class TrainingSet:
         y = merged.log_joint + space.log_jacobian(x)
         single_sd = sd * np.sqrt(merged.count)
         depth = resolved_depth(space.dimension)
-        raw, log_slopes = y, 0.0
         if compress and len(y):
-            y, log_slopes = compressed(y, depth)
+            y = compressed(y, depth)
         zero = np.flatnonzero((table.zero_density | hopeless) & ~trimmed)
         if len(zero) and len(rows):
             x_zero = space.to_inference(table.theta[zero])
-            y_zero, raw_zero = (without_density(x_zero, x, v, depth) for v in (y, raw))
+            y_zero = without_density(x_zero, x, y, depth)
             sd_zero = np.full(len(zero), sd_without_density(sd, space.dimension))
             order = np.argsort(np.concatenate([rows, zero]), kind="stable")
             x = np.concatenate([x, x_zero])[order]
             y = np.concatenate([y, y_zero])[order]
-            rows, sd, single_sd, raw = (
+            rows, sd, single_sd = (
                 np.concatenate(pair)[order]
-                for pair in ((rows, zero), (sd, sd_zero), (single_sd, sd_zero), (raw, raw_zero))
+                for pair in ((rows, zero), (sd, sd_zero), (single_sd, sd_zero))
             )
         kept = kept_rows(x, y, noisy)
         if kept is not None:
-            x, y, sd, raw = x[kept], y[kept], sd[kept], raw[kept]
-            rows, single_sd = rows[kept], single_sd[kept]
-        return cls(TrainingData.from_arrays(x, y, sd), rows, single_sd, raw, log_slopes)
+            x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
+        return cls(TrainingData.from_arrays(x, y, sd), rows, single_sd)
 
 
 def sd_without_density(sd: FloatArray, dimension: int) -> float:

@@ -128,11 +128,10 @@ def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     training = state.training
     if space is not state.space:
         training = TrainingSet.of(
-            state.evaluations, state.trimmed, space, noisy=state.noisy, compress=state.compress
+            state.evaluations, state.trimmed, space, noisy=state.noisy, compress=False
         )
-    data = replace(training.data, y=training.raw)
     to_standard = (space.rotation * space.scales).T
-    return stretched(data, carried.mean(), carried.covariance(), to_standard)
+    return stretched(training.data, carried.mean(), carried.covariance(), to_standard)
 
 
 def is_worse(old: State, new: State) -> bool:
@@ -154,5 +153,4 @@ def is_likelier(old: State, new: State) -> bool:
     """Whether the observations are at least as likely in ``new`` coordinates."""
     assert old.fit is not None
     assert new.fit is not None
-    before = log_marginal_likelihood(old.fit.gp, old.training.log_slopes)
-    return log_marginal_likelihood(new.fit.gp, new.training.log_slopes) >= before
+    return log_marginal_likelihood(new.fit.gp) >= log_marginal_likelihood(old.fit.gp)

@@ -87,8 +87,7 @@ def leave_warmup(state: State, *, at_once: bool = False) -> State:
     low = usable & (log_joint[usable].max() - log_joint >= threshold)
     best = np.flatnonzero(usable)[np.argsort(-log_joint[usable], kind="stable")]
     low[best[: dimension + 1]] = False
-    state = state.with_data(trimmed=state.trimmed | low, full_refit=True)
+    state = state.with_data(trimmed=state.trimmed | low, full_refit=True, warmup=not over)
     if over:
-        return replace(state, warmup=False, last_warmup=len(state.history),
-                       last_whitening=len(state.history))  # fmt: skip
+        return replace(state, last_warmup=len(state.history), last_whitening=len(state.history))
     return replace(state, trims=(*state.trims, len(state.evaluations)))
