@@ -96,6 +96,8 @@ class Result:
             "evaluations": self.evaluations.n_counted,
             "failed_evaluations": self.evaluations.n_counted_failed,
             "whitenings": sum(it.action == "whitening" for it in self.iterations),
+            "softenings": sum(it.action in ("softened", "sharpened") for it in self.iterations),
+            "went_back": sum(it.action == "went back" for it in self.iterations),
             "noise_sd": chosen.noise_sd,
             "overhead_cpu_seconds": self.cpu_seconds,
             "overhead_cpu_seconds_per_evaluation": self.cpu_seconds

@@ -58,12 +58,11 @@ def default_budget(state: State) -> int:
 
 
 def solution_is_final(state: State, settings: Settings) -> bool:
-    """Whether the solution is stable, and warm-up and the last whitening long enough ago."""
+    """Whether the solution is stable, and the last change of coordinates long enough ago."""
     if not state.history:
         return False
     last = state.history[-1]
-    large = (Action.END_OF_WARMUP, Action.WHITENING)
-    changes = [it.index for it in state.history if it.action in large]
+    changes = [it.index for it in state.history if it.action not in (Action.NONE, Action.TRIMMED)]
     last_change = max(changes, default=0)
     n_stable = STABLE_EVALUATIONS[state.noisy] / settings.batch
     return bool(
