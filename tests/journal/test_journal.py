@@ -239,16 +239,9 @@ class TestAnotherRun:
             run(finished, problem=Problem(noisy, **(box() | changes)))
 
     def test_map_of_bounded_parameters(self, finished):
-        """That the old default has another name is said of journals from before only."""
         assert read_journal(finished).version == quell.__version__
-        with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "soft" in the journal'):
-            run(finished, problem=Problem(noisy, bounded="probit", **box()))
-
-    def test_probit_is_not_the_default_any_more(self, path):
-        probit = Problem(noisy, bounded="probit", **box())
-        run(path, problem=probit, budget=12)
         with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "probit" in the journal'):
-            run(path, budget=12)
+            run(finished, problem=Problem(noisy, bounded="soft", **box()))
 
     def test_settings(self, finished):
         with pytest.raises(JournalError, match=r"settings\.batch: 5 in the journal, 3 now"):

@@ -25,7 +25,8 @@ def rng(seed=0):
 
 def problem(dimension=2, **changes):
     box = {"lower": 0.0, "upper": 10.0, "plausible_lower": 3.0, "plausible_upper": 7.0}
-    return make_problem(dimension, **({k: np.full(dimension, v) for k, v in box.items()} | changes))
+    box = {key: np.full(dimension, value) for key, value in box.items()} | {"bounded": "soft"}
+    return make_problem(dimension, **(box | changes))
 
 
 def blob(sds=(0.1, 0.1), mean=(0.0, 0.0)):

@@ -47,7 +47,7 @@ class Algorithm:
     name: str
     text: str
     run: RunFunction
-    bounded_map: str = "soft"
+    bounded_map: str = "probit"
     check: Callable[[], object] = _always_there
 
 
@@ -78,6 +78,12 @@ _ALL = (
         "quell-uniform",
         "Quell with the paper's uniform prior of the surrogate's output scale",
         QuellRun(Settings(output_scale_prior=False)),
+    ),
+    Algorithm(
+        "quell-soft",
+        "Quell with soft edges of bounded parameters, where the surrogate prefers them",
+        QuellRun(Settings()),
+        bounded_map="soft",
     ),
     _paper("viqr", "the paper's main algorithm (VIQR acquisition)"),
     _paper("imiqr", "the paper's, with IMIQR acquisition"),

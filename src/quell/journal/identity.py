@@ -25,15 +25,10 @@ def changes(recorded: Mapping[str, Any], problem: Problem, settings: Settings) -
     Settings that are younger than the journal had their default when it was written.
     """
     current = describe(problem, settings)
-    asked = dict(recorded["problem"])
-    if not recorded.get("created", {}).get("version"):
-        # The default of before was called by the map that is now only its beginning.
-        then_and_now = zip(asked["bounded"], current["problem"]["bounded"], strict=False)
-        asked["bounded"] = [b if (a, b) == ("probit", "soft") else a for a, b in then_and_now]
     then = {**describe(problem, Settings())["settings"], **recorded["settings"]}
     gone = [key for key in then if key not in current["settings"]]
     then = {key: then[key] for key in then if key not in gone or RETIRED.get(key) != then[key]}
-    return differences(asked, current["problem"], "problem") + differences(
+    return differences(recorded["problem"], current["problem"], "problem") + differences(
         then, current["settings"], "settings"
     )
 

@@ -80,8 +80,7 @@ class StudyFolder:
             found = read_journal(path)
         except JournalError:
             return  # not begun, or damaged: the run itself will say
-        created = {"version": found.version}
-        recorded = {"problem": found.problem, "settings": found.settings, "created": created}
+        recorded = {"problem": found.problem, "settings": found.settings}
         lines = changes(recorded, problem, settings) if found.problem else []
         if found.seed not in (None, seed):
             lines.append(f"seed: {found.seed} in the journal, {seed} now")
