@@ -112,7 +112,7 @@ class Truncated:
         box = {
             "lower": [0.0, -10.0], "upper": [10.0, 10.0],
             "plausible_lower": [0.2, -2.0], "plausible_upper": [3.0, 2.0],
-            "noise": "reported" if sd else "exact",
+            "noise": "reported" if sd else "exact", "bounded": "soft",
         }  # fmt: skip
         return Problem(with_noise(log_likelihood or self.log_likelihood, sd), **(box | changes))
 

@@ -277,7 +277,7 @@ class TestSoftening:
     """Sharper edges are tried together with whitening, then whitening alone."""
 
     def state(self, **changes):
-        return replace(after(30, make_problem(2)), n_whitenings=0, **changes)
+        return replace(after(30, make_problem(2, bounded="soft")), n_whitenings=0, **changes)
 
     def test_is_kept_if_the_surrogate_is_not_worse(self, refits, monkeypatch):
         made = refits()
@@ -330,7 +330,7 @@ class TestSoftening:
     def test_of_one_parameter(self, refits, monkeypatch):
         refits()
         monkeypatch.setattr(update, "is_likelier", lambda *_: True)
-        state = replace(after(30, make_problem(1), dimension=1), n_whitenings=0)
+        state = replace(after(30, make_problem(1, bounded="soft"), dimension=1), n_whitenings=0)
         new = adapt_coordinates(rng(), state, SETTINGS)
         assert new.history[-1].action == "softened"
 

@@ -52,11 +52,11 @@ class Problem:
         "exact": no noise. "auto": a pair means "reported"; for bare numbers the run finds out
         whether the target is exact.
     bounded
-        How parameters with hard bounds are made unbounded, or one choice for each: "probit", "logit"
-        (the paper's) or "student" between two bounds, the logarithm with one. "soft": by the probit
-        or the logarithm at first; once a run knows the posterior, by a map that is linear but for
-        soft edges, if the surrogate prefers it. Much more accurate where the posterior touches a
-        bound, but mass may pile up there at the end of a narrow ridge
+        How parameters with hard bounds are made unbounded, or one choice for each: "probit",
+        "logit" (the paper's) or "student" between two bounds, the logarithm with one. "soft": by
+        the probit or the logarithm at first; once a run knows the posterior, by a map that is
+        linear but for soft edges, if the surrogate prefers it. Much more accurate where the
+        posterior touches a bound, but mass may pile up there at the end of a narrow ridge
         (docs/experiments/coordinates.md).
     periodic, integer
         Names, or a mask, of the parameters that live on a circle of circumference upper − lower,
