@@ -11,6 +11,7 @@ form (paper, Eqs. 2 and S8). Per hyperparameter sample, notation of :mod:`quell.
     J_jk     = P_jk - z_jᵀ K_y⁻¹ z_k                                             = E_j E_k[C]
     E[G]     = Σ_k w_k I_k,        V[G] = Σ_jk w_j w_k J_jk
 
+To E_k[f̄] comes the expectation of what is known of f, where a part is (`quell.space.edges`).
 Over samples the mean is averaged, and the variance is the average of V[G] plus the variance
 of E[G] between samples. Gradients are in the order of ``Mixture.to_vector``.
 """
@@ -81,6 +82,7 @@ class Quadrature:
         gp, w = self.gp, mixture.weights
         overlaps = self._overlaps(mixture)
         component_means = overlaps.functional(gp.alpha)[0] + self._mean_function(mixture)
+        component_means += self._known(mixture)[0]
         covariances = self._prior_covariances(mixture)[0]
         for s in range(gp.n_samples):
             half = gp.whiten(s, overlaps.z[s].T)
@@ -168,16 +170,26 @@ class Quadrature:
         curvature = hyper.mean_scales[:, None, :] ** -2
         return hyper.mean_max[:, None] - 0.5 * ((offset**2 + spread) * curvature).sum(axis=2)
 
+    def _known(self, mixture: Mixture) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """E_k of what is known of f, (K,), and its derivatives (K, D) in μ_k and σ_k² λ²."""
+        edges = self.gp.data.edges
+        if edges is None:
+            zero = np.zeros_like(mixture.means)
+            return np.zeros(mixture.n_components), zero, zero
+        return edges.expectation(mixture.means, mixture.scales[:, None] ** 2 * mixture.lengths**2)
+
     def _mean_terms(
         self, mixture: Mixture, overlaps: "_Overlaps"
     ) -> tuple[FloatArray, "_SampleGradients"]:
         """E[G] per sample, (S,), and its gradients."""
         hyper, w = self.gp.hyper, mixture.weights
         values, by_mean, by_variance = overlaps.functional(self.gp.alpha)
-        values += self._mean_function(mixture)
+        known, known_by_mean, known_by_variance = self._known(mixture)
+        values += self._mean_function(mixture) + known
         curvature = hyper.mean_scales[:, None, :] ** -2
         by_mean -= (mixture.means - hyper.mean_location[:, None, :]) * curvature
-        by_variance -= 0.5 * curvature
+        by_mean += known_by_mean
+        by_variance += known_by_variance - 0.5 * curvature
         gradients = _SampleGradients(
             mixture, values, w[:, None] * by_mean, w[:, None] * by_variance
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import FloatArray
 from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
+from quell.space.edges import Edges
 
 #: Observations of unknown noise that a part of the data has, where the data have so many.
 SOME_UNKNOWN = 10
@@ -20,7 +22,8 @@ class TrainingData:
 
     ``x`` (N, D) are points of inference space, ``y`` (N,) values of the log joint there and
     ``variance`` (N,) the reported noise variances: 0 for an exact value, nan where the size of
-    the noise is not known (one common size is then fitted as a hyperparameter).
+    the noise is not known (one common size is then fitted as a hyperparameter). ``edges`` is the
+    part of f that is known, if any is: the process is fitted to the rest.
 
     >>> TrainingData.from_arrays([[0.0], [1.0]], [-1.0, -2.0], noise_sd=0.5).variance
     array([0.25, 0.25])
@@ -29,6 +32,7 @@ class TrainingData:
     x: FloatArray
     y: FloatArray
     variance: FloatArray
+    edges: Edges | None = None
 
     @classmethod
     def from_arrays(
@@ -38,6 +42,7 @@ class TrainingData:
         noise_sd: ArrayLike = 0.0,
         *,
         names: Sequence[str] | None = None,
+        edges: Edges | None = None,
     ) -> Self:
         """Check and store observations; ``noise_sd`` is a scalar or one SD per point.
 
@@ -55,7 +60,7 @@ class TrainingData:
             )
         if not np.isfinite(y).all():
             raise_at("y", y, ~np.isfinite(y), "must be finite (leave failed evaluations out)")
-        return cls(x, y, as_noise_variance(noise_sd, len(x)))
+        return cls(x, y, as_noise_variance(noise_sd, len(x)), edges)
 
     @property
     def size(self) -> int:
@@ -66,6 +71,11 @@ class TrainingData:
     def dimension(self) -> int:
         """Number of coordinates D."""
         return self.x.shape[1]
+
+    @cached_property
+    def rest(self) -> FloatArray:
+        """The values (N,) less what is known of f there."""
+        return self.y if self.edges is None else self.y - self.edges.at(self.x)
 
     @property
     def has_unknown_noise(self) -> bool:
@@ -83,7 +93,7 @@ class TrainingData:
     def subset(self, rows: ArrayLike | slice) -> Self:
         """The observations selected by an index, a mask or a slice."""
         rows = rows if isinstance(rows, slice) else np.asarray(rows)
-        return type(self)(self.x[rows], self.y[rows], self.variance[rows])
+        return type(self)(self.x[rows], self.y[rows], self.variance[rows], self.edges)
 
     def part(self, rows: NDArray[np.intp]) -> Self:
         """The observations of these rows; if only others have unknown noise, some of them too.
@@ -102,11 +112,12 @@ class TrainingData:
         return self.subset(rows)
 
     def append(self, other: "TrainingData") -> Self:
-        """This training set followed by another."""
+        """This training set followed by another, in the same coordinates."""
         return type(self)(
             np.concatenate([self.x, other.x]),
             np.concatenate([self.y, other.y]),
             np.concatenate([self.variance, other.variance]),
+            self.edges,
         )
 
 

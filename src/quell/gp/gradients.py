@@ -49,6 +49,7 @@ class LocalPrediction:
         mean = np.einsum("sm,sm->s", cross, gp.alpha)
         mean += hyper.mean_max
         mean -= 0.5 * (((x - hyper.mean_location) / hyper.mean_scales) ** 2).sum(axis=1)
+        mean += gp.known(x)
         solved = np.empty_like(cross)
         explained = np.empty(gp.n_samples)
         for s in range(gp.n_samples):
@@ -68,6 +69,8 @@ class LocalPrediction:
         """∂f̄/∂x per sample, (S, D)."""
         hyper = self.gp.hyper
         trend = (hyper.mean_location - self.x) / hyper.mean_scales**2
+        if self.gp.data.edges is not None:
+            trend = trend + self.gp.data.edges.gradient(self.x)
         return trend + self.cross_gradient(self.gp.alpha)
 
     def variance_gradient(self) -> FloatArray:

@@ -86,7 +86,7 @@ class Hyperposterior:
         hyper = layout.unpack(theta)
         lower, _ = factorise(self.marginal.pairs.covariance(hyper, data.variance))
         jacobian = mean_jacobian(hyper, data.x)
-        alpha, _ = lapack.dpotrs(lower, data.y - mean_function(hyper, data.x), lower=1)
+        alpha, _ = lapack.dpotrs(lower, data.rest - mean_function(hyper, data.x), lower=1)
         half = solve_triangular(lower, jacobian, lower=True, check_finite=False)
         block = half.T @ half
 

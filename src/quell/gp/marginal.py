@@ -87,7 +87,7 @@ class MarginalLikelihood:
         # gradient stays that of the value.
         np.fill_diagonal(kernel, diagonal + jitter)
 
-        residual = data.y - mean_function(hyper, data.x)
+        residual = data.rest - mean_function(hyper, data.x)
         alpha, _ = lapack.dpotrs(lower, residual, lower=1)
         log_determinant = 2.0 * float(np.log(lower.diagonal()).sum())
         value = -0.5 * (float(residual @ alpha) + log_determinant + data.size * LOG_2PI)

@@ -5,6 +5,8 @@ Per sample (paper, Eq. S6), with K_y the training covariance and α = K_y⁻¹ (
     f̄(x)     = m(x) + κ(x, X) α
     C(x, x') = κ(x, x') - κ(x, X) K_y⁻¹ κ(X, x').
 
+What is known of f (the data's ``edges``) is left out of y here, and added to every mean.
+
 A *pending* point has a place but no value yet: it enters K_y, and so every covariance, but has
 α = 0 and leaves every mean alone. That is exact, because C does not depend on values.
 """
@@ -143,6 +145,10 @@ class GaussianProcess:
         """Lower Cholesky factor of K_y under sample ``s``, (M, M) in Fortran order."""
         return self.factors[s].T
 
+    def known(self, x: FloatArray) -> FloatArray | float:
+        """The part of f that is known, at points (..., D): shape (...), or 0 without any."""
+        return 0.0 if self.data.edges is None else self.data.edges.at(x)
+
     def predict(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Latent mean and variance per sample at points (n, D), each (S, n)."""
         x = matrix("x", x, self.dimension)
@@ -161,7 +167,7 @@ class GaussianProcess:
         """
         hyper = self.hyper[s]
         cross = kernel(hyper, x, self.x) if cross is None else cross
-        mean = mean_function(hyper, x) + cross @ self.alpha[s]
+        mean = mean_function(hyper, x) + cross @ self.alpha[s] + self.known(x)
         half = blas.dtrsm(1.0, self.lower(s), cross.T, lower=1, overwrite_b=1)
         variance = hyper.output_variance - np.einsum("mn,mn->n", half, half)
         return mean, np.maximum(variance, 0.0, out=variance)
@@ -169,9 +175,10 @@ class GaussianProcess:
     def predict_mean(self, x: ArrayLike) -> FloatArray:
         """Latent mean per sample at points (n, D), (S, n); cheaper than :meth:`predict`."""
         x = matrix("x", x, self.dimension)
+        known = self.known(x)
         return np.stack(
             [
-                mean_function(hyper, x) + kernel(hyper, x, self.x) @ alpha
+                mean_function(hyper, x) + kernel(hyper, x, self.x) @ alpha + known
                 for hyper, alpha in zip(self._samples(), self.alpha, strict=True)
             ]
         )
@@ -302,7 +309,7 @@ class GaussianProcess:
 
 def _solve_observed(lower: FloatArray, hyper: Hyperparameters, data: TrainingData) -> FloatArray:
     """α of the observed points: the leading block of the factor is their own factor."""
-    residual = data.y - mean_function(hyper, data.x)
+    residual = data.rest - mean_function(hyper, data.x)
     size = data.size
     half = blas.dtrsv(lower[:size, :size], residual, lower=1)
     return np.asarray(blas.dtrsv(lower[:size, :size], half, lower=1, trans=1))

@@ -65,7 +65,7 @@ def _scale_row(log_range: ArrayLike, log_sd: ArrayLike, log_reach: float) -> dic
 def _spreads(data: TrainingData, plausible_range: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Range of the points, and their SD over the better ones, each (D,) and positive."""
     x_range = _x_range(data.x, plausible_range)
-    x_sd = np.std(data.x[high_density_rows(data.y)], axis=0)
+    x_sd = np.std(data.x[high_density_rows(data.rest)], axis=0)
     return x_range, np.where(x_sd > 0, x_sd, 0.1 * x_range)
 
 
@@ -80,7 +80,7 @@ def _kernel_rows(
 ) -> list[_Row]:
     """log ℓ and log σ_f."""
     x_range, x_sd = _spreads(data, plausible_range)
-    y_range, y_sd = _value_spreads(data.y)
+    y_range, y_sd = _value_spreads(data.rest)
     lengths = {
         **_scale_row(np.log(x_range), np.log(x_sd), np.log(10.0)),
         "location": np.log(np.sqrt(data.dimension / 6) * plausible_range),
@@ -95,7 +95,7 @@ def _kernel_rows(
 def _noise_rows(layout: Layout, data: TrainingData, noise_guess: float | None) -> list[_Row]:
     """log σ̄, and log ν where some noise is unknown."""
     floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR)
-    y_range, y_sd = _value_spreads(data.y)
+    y_range, y_sd = _value_spreads(data.rest)
     # The upper bound keeps clear of the floor when all values are nearly the same.
     upper = max(np.log(y_range), floor + 1.0)
     base = {
@@ -128,7 +128,7 @@ def _noise_rows(layout: Layout, data: TrainingData, noise_guess: float | None) -
 
 def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
     """m_0, x_m and log ω."""
-    x, y = data.x, data.y
+    x, y = data.x, data.rest
     x_range, x_sd = _spreads(data, plausible_range)
     best = high_density_rows(y)
     margin = max(0.1, min(float(data.dimension), float(np.ptp(y[best]))))
@@ -157,19 +157,19 @@ def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) 
 
 def _empirical_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
     """What is different of log ℓ and m_0 where their priors are read off the training set."""
-    best = high_density_rows(data.y)
+    best = high_density_rows(data.rest)
     _, x_sd = _spreads(data, plausible_range)
     log_sd = np.log(x_sd)
     log_range = np.log(_x_range(data.x[best], plausible_range))
-    y_range = float(np.ptp(data.y)) or 1.0
+    y_range = float(np.ptp(data.rest)) or 1.0
     return [
         (layout.lengths, {"location": log_sd, "scale": np.maximum(2.0, log_range - log_sd)}),
         (
             layout.mean_max,
             {
-                "upper": data.y.max() + y_range,
-                "location": data.y.max(),
-                "scale": float(np.ptp(data.y[best])) or y_range,
+                "upper": data.rest.max() + y_range,
+                "location": data.rest.max(),
+                "scale": float(np.ptp(data.rest[best])) or y_range,
                 "softness": 0.25 * y_range,
             },
         ),

@@ -26,10 +26,11 @@ from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats
 from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
 from quell.space.coordinate import FAR, Coordinate
+from quell.space.edges import Edges
 from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
 from quell.space.maps import Columns, Periodic
-from quell.space.soft import check_softness
+from quell.space.soft import SoftBox, SoftPlus, check_softness
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +247,19 @@ class InferenceSpace:
         slopes = self._maps.log_slope(t)
         constant = np.sum(np.log(self._standard[1])) + np.sum(np.log(self.scales))
         return np.asarray(np.sum(slopes, axis=-1) + constant)
+
+    @cached_property
+    def edges(self) -> Edges | None:
+        """The part of the log-Jacobian that comes from soft edges, if there are any."""
+        centre, width = self._standard
+        to_t = width[:, None] * self.rotation * self.scales  # t = centre + to_t x
+        slopes, offsets = [], []
+        for columns, g in self._maps.parts:
+            if isinstance(g, SoftBox | SoftPlus):
+                for column, side, corner, softness in g.edges(columns):
+                    slopes.append(side * to_t[column] / softness)
+                    offsets.append(side * (centre[column] - corner) / softness)
+        return Edges(np.array(slopes), np.array(offsets)) if slopes else None
 
     def raw_slopes(self, x: ArrayLike) -> FloatArray:
         """dθ_i/dv_i of every free coordinate at x (..., D), (..., D).

@@ -21,7 +21,7 @@ so that both tails keep their relative precision.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit
 
 from quell.arrays import FloatArray
@@ -30,6 +30,8 @@ from quell.space.bounds import Bounds, refuse
 from quell.space.inside import SMALLEST, between, beyond, distance_beyond
 
 STEEPEST = 1e300  # log-slopes stop here, so that sums of a few of them are finite
+#: An edge: its coordinate's column, the direction of the inside, where it is in t, its softness.
+Edge = tuple[int, float, float, float]
 SOFTEST = 1e6  # ranges: beyond, the map is a logit or logarithm to all digits that t has left
 
 
@@ -94,6 +96,13 @@ class SoftBox:
             edges = log_expit(_ratio(t, s)) + log_expit(_ratio(width - t, s))
         return np.asarray(edges + np.log(_share(width, s)))
 
+    def edges(self, columns: NDArray[np.intp]) -> list[Edge]:
+        """Both edges of every coordinate."""
+        width = self.upper - self.lower
+        lower = [(c, 1.0, 0.0, s) for c, s in zip(columns, self.softness, strict=True)]
+        upper = [(c, -1.0, w, s) for c, w, s in zip(columns, width, self.softness, strict=True)]
+        return [*lower, *upper]
+
 
 @dataclass(frozen=True, eq=False)
 class SoftPlus:
@@ -129,6 +138,11 @@ class SoftPlus:
     def log_slope(self, t: FloatArray) -> FloatArray:
         """log σ(±t/s)."""
         return np.asarray(log_expit(_ratio(self.side * t, self.softness)))
+
+    def edges(self, columns: NDArray[np.intp]) -> list[Edge]:
+        """The one edge of every coordinate."""
+        each = zip(columns, self.side, self.softness, strict=True)
+        return [(column, side, 0.0, softness) for column, side, softness in each]
 
 
 def check_softness(softness: ArrayLike, bounds: Bounds) -> FloatArray:

@@ -42,7 +42,7 @@ class Carried:
 
     ``means`` (K, D) are the images of its means; ``spreads`` (K, D, D) those of one SD along every
     axis: row i for axis i. ``slope`` (D, D) is A, averaged over the components, and ``log_volume``
-    what the log density gains on average.
+    what the log density gains on average, edges that the surrogate knows of left out.
     """
 
     mixture: Mixture
@@ -62,7 +62,7 @@ class Carried:
         d = mixture.dimension
         means, spreads = mapped[:, 0], 0.5 * (mapped[:, 1 : d + 1] - mapped[:, d + 1 :])
         slope = np.einsum("k,kij->ij", mixture.weights, spreads / sds[:, :, None])
-        gain = other.log_jacobian(means) - own.log_jacobian(mixture.means)
+        gain = _learnt_jacobian(other, means) - _learnt_jacobian(own, mixture.means)
         return cls(mixture, means, spreads, slope, float(mixture.weights @ gain))
 
     def mean(self) -> FloatArray:
@@ -142,6 +142,12 @@ def log_marginal_likelihood(gp: GaussianProcess) -> float:
     """Log marginal likelihood of the observations, averaged over the hyperparameter samples."""
     marginal = MarginalLikelihood(gp.data)
     return float(gp.weights @ [marginal.value(theta) for theta in gp.theta])
+
+
+def _learnt_jacobian(space: InferenceSpace, x: FloatArray) -> FloatArray:
+    """The part of the log-Jacobian that a surrogate has to learn, at points (n, D)."""
+    known = 0.0 if space.edges is None else space.edges.at(x)
+    return np.asarray(space.log_jacobian(x) - known)
 
 
 def _carried_box(

@@ -57,8 +57,8 @@ def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArra
     """Eigenvalues of H, eigenvectors (columns), and standard errors of the eigenvalues."""
     dimension = z.shape[1]
     variance = np.where(np.isnan(data.variance), UNKNOWN_VARIANCE, data.variance) + SMALLEST_SD**2
-    top = np.max(data.y - np.sqrt(variance))
-    sd = np.sqrt(variance + (MISFIT * np.maximum(0.0, top - data.y)) ** 2)
+    top = np.max(data.rest - np.sqrt(variance))
+    sd = np.sqrt(variance + (MISFIT * np.maximum(0.0, top - data.rest)) ** 2)
     row, column = np.triu_indices(dimension)
     diagonal = row == column
     products = -np.where(diagonal, 0.5, 1.0) * z[:, row] * z[:, column]
@@ -67,7 +67,7 @@ def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArra
         [[LEVEL_SD], np.full(dimension, SLOPE_SD), np.full(len(row), CURVATURE_SD)]
     )
     design *= prior_sd
-    residual = (data.y - top + 0.5 * np.sum(z**2, axis=1)) / sd  # of the prior mean H = I
+    residual = (data.rest - top + 0.5 * np.sum(z**2, axis=1)) / sd  # of the prior mean H = I
     covariance = np.linalg.inv(design.T @ design + np.eye(len(prior_sd)))
     coefficients = covariance @ (design.T @ residual)
     residual = residual - design @ coefficients

@@ -72,7 +72,7 @@ class TrainingSet:
         kept = kept_rows(x, y, noisy)
         if kept is not None:
             x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
-        return cls(TrainingData.from_arrays(x, y, sd), rows, single_sd)
+        return cls(TrainingData.from_arrays(x, y, sd, edges=space.edges), rows, single_sd)
 
 
 def sd_without_density(sd: FloatArray, dimension: int) -> float:
