@@ -1,5 +1,6 @@
 """What an acquisition function sees, and what it must provide."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.acquisition.noise import NoiseTable
-from quell.arrays import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.gp import GaussianProcess
 from quell.mixture import Mixture
 
@@ -17,7 +18,8 @@ class Situation:
     """The state of an inference before a new point is chosen.
 
     ``gp`` is the surrogate, whose covariances already include the points under evaluation;
-    ``mixture`` the variational posterior q; ``noise`` the noise to expect of an evaluation.
+    ``mixture`` the variational posterior q; ``noise`` the noise to expect of an evaluation;
+    ``within`` says which points (n, D) can have a density at all, None for all.
 
     >>> from quell.gp import TrainingData
     >>> data = TrainingData.from_arrays([[-1.0], [1.0]], [-0.5, -0.5], noise_sd=[0.1, 0.3])
@@ -30,6 +32,7 @@ class Situation:
     gp: GaussianProcess
     mixture: Mixture
     noise: NoiseTable
+    within: Callable[[FloatArray], BoolArray] | None = None
 
     def __post_init__(self) -> None:
         if self.mixture.dimension != self.gp.dimension:
@@ -48,6 +51,14 @@ class Situation:
     ) -> "Situation":
         """The situation with the noise table :meth:`NoiseTable.of` (gp, noise_sd)."""
         return cls(gp, mixture, NoiseTable.of(gp, noise_sd))
+
+
+def only_within(situation: Situation, points: FloatArray) -> BoolArray:
+    """Which of the points (n, D) of an integral count: those within, all where none is."""
+    if situation.within is None:
+        return np.ones(len(points), dtype=bool)
+    mask = situation.within(points)
+    return mask if mask.any() else ~mask
 
 
 class Score(Protocol):

@@ -12,7 +12,7 @@ import numpy as np
 
 from quell.acquisition.draws import mixture_draws
 from quell.acquisition.interquantile import ReductionScore
-from quell.acquisition.situation import Situation
+from quell.acquisition.situation import Situation, only_within
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,8 @@ class VIQR:
     def prepare(self, rng: np.random.Generator, situation: Situation) -> ReductionScore:
         """Draw the points of the integral."""
         points = mixture_draws(rng, self.n_points, situation.mixture)
+        points = points[only_within(situation, points)]
         with np.errstate(divide="ignore"):  # a sample of weight 0 has no part
-            log_weights = np.log(situation.gp.weights / self.n_points)
-        shape = (situation.gp.n_samples, self.n_points)
+            log_weights = np.log(situation.gp.weights / len(points))
+        shape = (situation.gp.n_samples, len(points))
         return ReductionScore(situation, points, np.broadcast_to(log_weights[:, None], shape))

@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 
 from quell.acquisition.draws import mixture_draws
 from quell.acquisition.interquantile import ReductionScore
-from quell.acquisition.situation import Situation
+from quell.acquisition.situation import Situation, only_within
 from quell.arrays import FloatArray
 from quell.mixture import Mixture
 
@@ -57,9 +57,11 @@ class WIQR:
     def prepare(self, rng: np.random.Generator, situation: Situation) -> ReductionScore:
         """Draw the points of the integral, and weigh them for one hyperparameter sample."""
         points, log_density = self._draw(rng, situation.mixture)
+        used = only_within(situation, points)
+        points, log_density = points[used], log_density[used]
         gp = situation.gp.only(int(rng.choice(situation.gp.n_samples, p=situation.gp.weights)))
         log_weights = _normalised(gp.predict_mean(points) - log_density)
-        log_weights = _normalised(np.minimum(log_weights, -0.5 * np.log(self.n_points)))
+        log_weights = _normalised(np.minimum(log_weights, -0.5 * np.log(len(points))))
         return ReductionScore(replace(situation, gp=gp), points, log_weights)
 
     def _draw(self, rng: np.random.Generator, q: Mixture) -> tuple[FloatArray, FloatArray]:

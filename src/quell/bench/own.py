@@ -77,7 +77,7 @@ def _checkpoints(result: Result) -> Iterator[tuple[int, Estimate]]:
     history = result.iterations
     for row in checkpoint_rows([iteration.n_evaluations for iteration in history]):
         solution = best_iteration(history[: row + 1]).solution
-        posterior = Posterior(solution.mixture, solution.space)
+        posterior = Posterior(solution.mixture, solution.space, None, solution.support)
         yield (
             history[row].n_evaluations,
             _estimate(posterior, solution.elbo.value, solution.elbo.sd),

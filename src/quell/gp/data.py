@@ -88,6 +88,7 @@ class TrainingData:
             np.array_equal(self.x, other.x)
             and np.array_equal(self.y, other.y)
             and np.array_equal(self.variance, other.variance, equal_nan=True)
+            and (other.edges is None if self.edges is None else self.edges.equals(other.edges))
         )
 
     def subset(self, rows: ArrayLike | slice) -> Self:

@@ -25,6 +25,8 @@ def fingerprint(problem: Problem) -> dict[str, Any]:
         "prior": jsonable(problem.prior.describe()),
         "noise": problem.noise,
         "noise_guess": problem.noise_guess,
+        # Absent where there is none: records of before there were constraints stay valid.
+        **({"constraint": True} if problem.prior.constraint is not None else {}),
     }
 
 
@@ -33,6 +35,7 @@ def as_text(problem: Problem) -> str:
     count = f"{problem.dimension} parameter{'s' if problem.dimension > 1 else ''}"
     fixed = problem.dimension - problem.space.dimension
     count += f" ({fixed} fixed)" if fixed else ""
+    count += "" if problem.prior.constraint is None else ", a constraint"
     return f'Problem with {count}, noise="{problem.noise}"\n{_parameters(problem)}'
 
 

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import matrix
+from quell.problem.constraint import Constraint
 from quell.problem.densities import (
     Constant,
     Density,
@@ -50,7 +51,8 @@ class Prior:
 
     ``is_proper`` is False where it cannot be normalised (uniform with an infinite bound), and
     ``is_included`` True where it is part of what the target returns. ``probe`` holds its values
-    at a few points of the plausible box, computed when it was made.
+    at a few points of the plausible box, computed when it was made. Where a ``constraint`` is given
+    the density is zero unless it holds.
 
     >>> from quell.space.bounds import check_bounds
     >>> prior = make_prior(None, check_bounds(0, 4, 1, 3))
@@ -63,6 +65,12 @@ class Prior:
     is_proper: bool = True
     is_included: bool = False
     probe: tuple[float, ...] = ()
+    constraint: Constraint | None = None
+
+    @property
+    def may_be_zero(self) -> bool:
+        """Whether the density may be zero within the bounds, in more than single parameters."""
+        return self.constraint is not None or isinstance(self.density, Joint | Function)
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density (n,) at points θ (n, D), −inf outside the hard bounds.
@@ -73,6 +81,8 @@ class Prior:
         theta = matrix("theta", theta, len(names), names=names)
         logs = np.full(len(theta), -np.inf)
         inside = self._contains(theta)
+        if self.constraint is not None:
+            inside[inside] = self.constraint(theta[inside])
         if inside.any():
             logs[inside] = self.density.log_density(theta[inside])
         return logs

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
+from quell.problem.constraint import check_constraint, check_room, is_positive
 from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
@@ -68,6 +69,11 @@ class Problem:
         call as `infer` is told by ``workers``.
     noise_guess
         A guess of the noise SD near the mode, where it is "unknown" or some SDs are missing.
+    constraint
+        A function of θ (D,) that says whether a point is allowed, as ``lambda theta: theta[0] <
+        theta[1]``. Where it is not the density is zero: nothing is evaluated there, and the
+        posterior ends there exactly. A prior that is zero in a part of the box does the same. The
+        prior is not renormalised to what is left.
 
     Raises
     ------
@@ -119,6 +125,7 @@ class Problem:
         integer: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         vectorised: bool = False,
         noise_guess: float | None = None,
+        constraint: Callable[[FloatArray], Any] | None = None,
     ) -> None:
         takes_rng = accepts_rng(log_likelihood)
         vectorised = flag("vectorised", vectorised)
@@ -141,7 +148,11 @@ class Problem:
             # In cells of integers nothing has changed, so what is put in has no integers.
             space, _ = space_with_integers(narrow, None, space.names, bounded, periodic)
             made = replace(made, bounds=space.bounds)
+        if constraint is not None:
+            made = replace(made, constraint=check_constraint(constraint))
         self.__dict__.update(space=space, prior=made)
+        if constraint is not None:
+            check_room(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Problem cannot be changed (make a new one with another {name})")
@@ -280,6 +291,11 @@ class Problem:
             raise ValueError(f"theta must have shape (..., {self.dimension}), got {theta.shape}")
         logs = self.prior.log_density(self.snap(theta).reshape(-1, self.dimension))
         return logs.reshape(theta.shape[:-1])
+
+    @cached_property
+    def support(self) -> Callable[[FloatArray], BoolArray] | None:
+        """Mask (n,) of points (n, D) of positive prior density; None where bounds say it all."""
+        return partial(is_positive, self.log_prior) if self.prior.may_be_zero else None
 
     def log_joint(self, value: ArrayLike, theta: ArrayLike) -> FloatArray:
         """Log joint density: the log-likelihood plus the log prior.

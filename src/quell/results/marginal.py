@@ -60,7 +60,15 @@ class Marginal:
         inside, v, log_slope = self.space.standard_coordinate(self.parameter, value)
         z = np.clip((v[..., None] - self.means) / self.sds, -1e100, 1e100)
         density = (self.weights * np.exp(-0.5 * z**2) / (np.sqrt(2 * np.pi) * self.sds)).sum(-1)
-        return np.where(inside, density * np.exp(-log_slope), 0.0)
+        return np.where(inside, self._corrected(density, v) * np.exp(-log_slope), 0.0)
+
+    def _corrected(self, density: FloatArray, v: FloatArray) -> FloatArray:  # noqa: ARG002
+        """The density (...) in v, given that of the normal distributions."""
+        return density
+
+    def _standard_cdf(self, v: FloatArray) -> FloatArray:
+        """Probability below v (...)."""
+        return np.asarray((self.weights * ndtr((v[..., None] - self.means) / self.sds)).sum(-1))
 
     def cdf(self, value: ArrayLike) -> FloatArray:
         """Probability (...) of values up to ``value`` (...).
@@ -71,8 +79,7 @@ class Marginal:
         value = np.asarray(value, dtype=np.float64)
         inside, v, _ = self.space.standard_coordinate(self.parameter, value)
         below = value <= self.space.bounds.lower[self.parameter]
-        p = (self.weights * ndtr((v[..., None] - self.means) / self.sds)).sum(-1)
-        out = np.where(inside, p, np.where(below, 0.0, 1.0))
+        out = np.where(inside, self._standard_cdf(v), np.where(below, 0.0, 1.0))
         return np.where(np.isnan(value), np.nan, out)
 
     def mean_slope(self, low: float, high: float) -> float:
@@ -107,7 +114,7 @@ class Marginal:
         from scipy.optimize import brentq  # slow to import
 
         def excess(v: float) -> float:
-            return float(self.weights @ ndtr((v - self.means) / self.sds)) - p
+            return float(self._standard_cdf(np.array(v))) - p
 
         reach = 10 * self.sds
         low, high = float((self.means - reach).min()), float((self.means + reach).max())

@@ -12,6 +12,14 @@ from quell.mixture import Mixture
 from quell.problem.integers import round_to_integers
 from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
+from quell.results.truncated import (
+    FEW_DRAWS,
+    N_DRAWS,
+    CutMarginal,
+    Kept,
+    Support,
+    draw_inside,
+)
 from quell.space import InferenceSpace
 
 #: Component means from which the mode is searched, the densest first.
@@ -38,6 +46,10 @@ class Posterior:
         The map between the user's parameters and the inference space.
     integer
         Which parameters are integers, one truth value for each; None if there are none.
+    support
+        A function that takes points (n, dimension) to a mask (n,) of those where the density is
+        positive; None if it is everywhere within the bounds. Outside the posterior is zero; moments
+        and marginals are then those of draws, always the same ones.
 
     Examples
     --------
@@ -58,6 +70,7 @@ class Posterior:
     mixture: Mixture
     space: InferenceSpace
     integer: tuple[bool, ...] | None = None
+    support: Support | None = None
 
     def _rounded(self, theta: FloatArray) -> FloatArray:
         if self.integer is not None and any(self.integer):
@@ -89,8 +102,25 @@ class Posterior:
         Draws (n, dimension), always inside the bounds, in random order; shares of the components
         vary as little as n allows.
         """
-        draws = self.mixture.sample(n, generator(rng), stratified=True)
+        rng = generator(rng)
+        if self._kept is None:
+            return self._draw(n, rng)
+        assert self.support is not None
+        return draw_inside(n, rng, self._draw, self.support).theta
+
+    def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        draws = self.mixture.sample(n, rng, stratified=True)
         return self._rounded(self.space.to_original(draws))
+
+    @cached_property
+    def _kept(self) -> Kept | None:
+        """Draws in the support; None where all of the mixture is."""
+        if self.support is None:
+            return None
+        rng = np.random.default_rng(0)
+        if self.support(self._draw(FEW_DRAWS, rng)).all():
+            return None
+        return draw_inside(N_DRAWS, rng, self._draw, self.support)
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density over the free parameters.
@@ -110,10 +140,19 @@ class Posterior:
         if inside.any():
             x = self.space.to_inference(theta[inside])
             out[inside] = self.mixture.log_density(x) - self.space.log_jacobian(x)
+        if self._kept is not None and inside.any():
+            assert self.support is not None
+            out[inside] -= np.log(self._kept.share)
+            inside[inside] = self.support(theta[inside])
+            out[~inside] = -np.inf
         return out
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        if self._kept is not None:
+            theta = self._kept.theta
+            covariance = np.cov(theta.T).reshape(self.dimension, self.dimension)
+            return theta.mean(axis=0), theta.std(axis=0, ddof=1), covariance
         integer = np.zeros(self.dimension, bool) if self.integer is None else np.array(self.integer)
         return moments(self.mixture, self.space, integer)
 
@@ -143,10 +182,15 @@ class Posterior:
         shallowest = np.maximum(MODE_RESOLUTION * shallowest, np.finfo(np.float64).tiny)
 
         def loss(x: FloatArray) -> float:
+            if self._kept is not None and self.log_density(self.space.to_original(x)) == -np.inf:
+                return np.inf
             slopes = np.maximum(self.space.raw_slopes(x), shallowest)
             return float(np.log(slopes).sum() - self.mixture.log_density(x))
 
-        starts = sorted(self.mixture.means, key=loss)[:MODE_STARTS]
+        starts = list(self.mixture.means)
+        if self._kept is not None:
+            starts += list(self.space.to_inference(self._kept.theta[:FEW_DRAWS]))
+        starts = sorted(starts, key=loss)[:MODE_STARTS]
         ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
         return self._rounded(self.space.to_original(min([*starts, *ends], key=loss)))
 
@@ -172,6 +216,9 @@ class Posterior:
         if not self.space.free[parameter]:
             raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
         column = int(self.space.free[:parameter].sum())
-        return Marginal(
+        marginal = Marginal(
             self.space, int(parameter), column, *along(self.mixture, self.space, column)
         )
+        if self._kept is None:
+            return marginal
+        return CutMarginal.of(marginal, self._kept.theta[:, parameter])

@@ -31,7 +31,9 @@ def make_result(
     """The result of a run: the ``chosen`` iteration, with its ``solution`` as it was polished."""
     proper = problem.prior.is_proper or problem.prior.is_included
     return Result(
-        posterior=Posterior(solution.mixture, solution.space, tuple(map(bool, problem.integer))),
+        posterior=Posterior(
+            solution.mixture, solution.space, tuple(map(bool, problem.integer)), solution.support
+        ),
         elbo=solution.elbo.value,
         elbo_sd=solution.elbo.sd,
         log_evidence=estimate.value if proper else np.nan,

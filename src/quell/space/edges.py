@@ -44,6 +44,21 @@ class Edges:
     slopes: FloatArray
     offsets: FloatArray
 
+    def joined(self, other: "Edges") -> "Edges":
+        """These edges and others of the same space."""
+        return Edges(
+            np.concatenate([self.slopes, other.slopes]),
+            np.concatenate([self.offsets, other.offsets]),
+        )
+
+    def equals(self, other: "Edges | None") -> bool:
+        """Whether both are the same."""
+        return (
+            other is not None
+            and np.array_equal(self.slopes, other.slopes)
+            and np.array_equal(self.offsets, other.offsets)
+        )
+
     def _distances(self, x: FloatArray) -> FloatArray:
         return np.asarray(x @ self.slopes.T + self.offsets)
 

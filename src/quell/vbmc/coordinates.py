@@ -109,6 +109,7 @@ def change_coordinates(
     vectors = carried.hyperparameters(memory.vectors, state.fit.gp.layout)
     return state.with_data(
         space=space,
+        cuts=None,
         fit=None,
         memory=replace(memory, vectors=vectors, root=None),
         mixture=carried.as_mixture(),
@@ -127,6 +128,7 @@ def go_back(rng: np.random.Generator, state: State, solution: Solution) -> State
     step = 1.0 if state.memory is None else state.memory.step
     return state.with_data(
         space=solution.space,
+        cuts=None,
         fit=None,
         memory=Memory(vectors, None, step),
         mixture=solution.mixture,

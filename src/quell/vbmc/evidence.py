@@ -24,6 +24,7 @@ import numpy as np
 
 from quell.acquisition.draws import mixture_draws
 from quell.vbmc.state import Solution
+from quell.vbmc.support import inside
 
 Method = Literal["elbo", "corrected elbo", "importance sampling"]
 
@@ -58,6 +59,13 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
     x = mixture_draws(rng, N_DRAWS, mixture)
     mean, variance = gp.pooled(x)
     log_weights = mean - mixture.log_density(x)
+    value = elbo.value
+    if solution.support is not None:
+        kept = inside(solution.support, solution.space, x)
+        if not kept.any():
+            return Evidence(np.nan, np.nan, "elbo")
+        value += float(log_weights[kept].mean() - log_weights.mean() + np.log(kept.mean()))
+        x, variance, log_weights = x[kept], variance[kept], log_weights[kept]
     top = log_weights.max()
     weights = np.exp(log_weights - top)
     weights /= weights.sum()
@@ -76,4 +84,4 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
     convexity = 0.5 * (float(weights @ variance) - elbo.sd**2)
     convexity = float(np.clip(convexity, 0.0, LARGEST_CORRECTION))
     sd = float(np.sqrt(elbo.sd**2 + error**2 + convexity**2))
-    return Evidence(elbo.value + gain + convexity, sd, method)
+    return Evidence(value + gain + convexity, sd, method)

@@ -13,6 +13,7 @@ from quell.variational import VariationalFit, fit_mixture
 from quell.vbmc import reliability as rel
 from quell.vbmc.coordinates import Carried
 from quell.vbmc.state import Action, Iteration, Solution, State
+from quell.vbmc.support import cutting_planes, inside
 from quell.vbmc.training import fit_surrogate
 
 #: Components in warm-up (paper, section 2.1).
@@ -32,6 +33,7 @@ WARM_BASE, WARM_SCORING = (64, 256, 4096), (128, 512, 8192)
 
 def refit(rng: np.random.Generator, state: State, settings: Settings, action: Action) -> State:
     """Train the surrogate, fit the mixture, and append the iteration to the history."""
+    state = with_cuts(rng, state)
     fit = fit_surrogate(rng, state, settings)
     start = better_start(state, fit.gp)
     variational = fit_posterior(rng, fit.gp, start, state, settings)
@@ -47,6 +49,19 @@ def refit(rng: np.random.Generator, state: State, settings: Settings, action: Ac
         frequent=_retrain_frequently(state, record, settings),
         history=(*state.history, record),
     )
+
+
+def with_cuts(rng: np.random.Generator, state: State) -> State:
+    """The state with planes beside the support where the posterior reaches over its edge."""
+    if state.support is None:
+        return state
+    x, mixture = state.training.data.x, state.mixture
+    if mixture is None:
+        lengths = np.maximum(x.std(axis=0), np.finfo(np.float64).tiny)
+        mixture = Mixture(np.ones(1), x.mean(axis=0)[None], np.ones(1), lengths)
+    known = x[inside(state.support, state.space, x)]
+    cuts = cutting_planes(rng, state.support, state.space, mixture, known, state.cuts)
+    return state.with_data(cuts=cuts)
 
 
 def fit_posterior(
@@ -143,7 +158,7 @@ def _record(
         noise_sd=noise_sd,
         warmup=state.warmup,
         solution=Solution(
-            state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights
+            state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights, state.support
         ),
         believable=believable,
     )  # fmt: skip

@@ -12,7 +12,9 @@ from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess, Memory, TrainedGP, TrainingData
 from quell.mixture import Mixture
 from quell.space import InferenceSpace
+from quell.space.edges import Edges
 from quell.variational import Elbo
+from quell.vbmc.support import Support
 from quell.vbmc.training_set import TrainingSet
 
 
@@ -20,7 +22,8 @@ from quell.vbmc.training_set import TrainingSet
 class Solution:
     """A posterior that could be returned, with the surrogate it was fitted to.
 
-    The surrogate is kept as data and hyperparameters; :meth:`surrogate` rebuilds it.
+    The surrogate is kept as data and hyperparameters; :meth:`surrogate` rebuilds it. Outside the
+    ``support``, if there is one, the density is zero whatever the mixture says.
     """
 
     space: InferenceSpace
@@ -29,6 +32,7 @@ class Solution:
     data: TrainingData
     theta: FloatArray
     weights: FloatArray
+    support: Support | None = None
 
     def surrogate(self) -> GaussianProcess:
         """The Gaussian process this mixture was fitted to."""
@@ -102,7 +106,8 @@ class State:
     ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
     is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
     hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
-    ``compress``: very low values are compressed in warm-up.
+    ``compress``: very low values are compressed in warm-up. ``support`` says where the density is
+    zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
     """
 
     space: InferenceSpace
@@ -129,12 +134,15 @@ class State:
     frequent: bool = True
     n_asked: int = 0
     compress: bool = True
+    support: Support | None = None
+    cuts: Edges | None = None
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":
         """The state after ``changes``, with the training set that follows from them.
 
-        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``noisy`` or ``warmup`` change.
+        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``noisy`` or
+        ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
@@ -143,6 +151,7 @@ class State:
             new.space,
             noisy=new.noisy,
             compress=new.compress and new.warmup,
+            cuts=new.cuts,
         )
         return replace(new, training=training)
 

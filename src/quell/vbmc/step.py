@@ -6,6 +6,7 @@ at the state only; ``absorb`` updates it, after every evaluation a little and af
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.state import State
+from quell.vbmc.support import inside
 from quell.vbmc.training import quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
@@ -89,6 +91,7 @@ def initial_state(
         trimmed=trimmed,
         training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy, compress=compress),
         compress=compress,
+        support=problem.support,
         box=box,
         plausible_range=np.ones(space.dimension),
     )
@@ -132,9 +135,17 @@ def propose(
     gp = with_expected_values(gp, pending, _expected_sd(gp))
     for place in avoided(state):
         gp = gp.append_pending(place, 0.0)
-    situation = Situation(gp, state.mixture, noise)
+    within = partial(inside, state.support, state.space) if state.support else None
+    situation = Situation(gp, state.mixture, noise, within)
     score = acquisition_of(settings).prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
+    if within is not None:
+        for _ in range(MOST_DRAWS):
+            if within(tried).any():
+                break
+            tried = candidates(rng, situation, state.box, N_CANDIDATES)
+        else:  # the posterior is nowhere near the support
+            return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
     allowed = _allowed(problem, state, pending, tried)
     found = maximise(
         score,
@@ -163,14 +174,16 @@ def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> 
 
 
 def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatArray) -> Allowed:
-    """Which points (n, D) may be evaluated: clear of the bounds, and apart from those pending.
+    """Which points (n, D) may be evaluated: in the support, clear of bounds, apart from pending.
 
     Where all that are ``tried`` are too close to pending ones, as integers may have to be, any
     distance will do.
     """
 
     def clear(x: FloatArray) -> BoolArray:
-        return np.asarray(state.space.clear_of_bounds(state.space.to_original(x)))
+        theta = state.space.to_original(x)
+        is_clear = np.asarray(state.space.clear_of_bounds(theta))
+        return is_clear if state.support is None else is_clear & state.support(theta)
 
     if not len(pending) or problem.has_integers:
         return clear

@@ -9,6 +9,7 @@ from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import TrainingData
 from quell.space import InferenceSpace
+from quell.space.edges import Edges
 from quell.vbmc.low_values import compressed, is_hopeless, resolved_depth, without_density
 from quell.vbmc.subset import kept_rows
 
@@ -40,12 +41,14 @@ class TrainingSet:
         *,
         noisy: bool,
         compress: bool = True,
+        cuts: Edges | None = None,
     ) -> "TrainingSet":
         """The training set in ``space`` of all evaluations but the ``trimmed`` (mask of the table).
 
         Repeated evaluations of one point are one observation: their precision-weighted mean.
         Failed evaluations are left out; very low values are compressed, if ``compress``, and points
-        of zero density enter as low ones (see :mod:`quell.vbmc.low_values`). Of very many points
+        of zero density enter as low ones (see :mod:`quell.vbmc.low_values`), unless the prior has
+        it: that is known, as ``cuts`` beside the support. Of very many points
         some are chosen (see :mod:`quell.vbmc.subset`). Empty as long as there is no finite value.
         """
         hopeless = is_hopeless(table.log_joint)
@@ -57,7 +60,8 @@ class TrainingSet:
         depth = resolved_depth(space.dimension)
         if compress and len(y):
             y = compressed(y, depth)
-        zero = np.flatnonzero((table.zero_density | hopeless) & ~trimmed)
+        found_out = table.log_prior > -np.inf  # by the target, not by the prior
+        zero = np.flatnonzero((table.zero_density & found_out | hopeless) & ~trimmed)
         if len(zero) and len(rows):
             x_zero = space.to_inference(table.theta[zero])
             y_zero = without_density(x_zero, x, y, depth)
@@ -72,7 +76,12 @@ class TrainingSet:
         kept = kept_rows(x, y, noisy)
         if kept is not None:
             x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
-        return cls(TrainingData.from_arrays(x, y, sd, edges=space.edges), rows, single_sd)
+        edges = space.edges
+        if cuts is not None:
+            # On top of y: the density inside the support is not meant to change.
+            y = y + cuts.at(x)
+            edges = cuts if edges is None else edges.joined(cuts)
+        return cls(TrainingData.from_arrays(x, y, sd, edges=edges), rows, single_sd)
 
 
 def sd_without_density(sd: FloatArray, dimension: int) -> float:

@@ -1,0 +1,91 @@
+"""A mixture that ends at the edge of a support: what has no closed form there, from draws.
+
+Draws beyond the edge are rejected. The share that is kept normalises the density, and moments and
+marginals are those of draws kept, always the same ones.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from quell.arrays import BoolArray, FloatArray
+from quell.results.marginal import Marginal
+
+#: Mask (n,) of points θ (n, D) in the support.
+Support = Callable[[FloatArray], BoolArray]
+#: Draws θ (n, D) of the mixture, given n and where the randomness comes from.
+Draw = Callable[[int, np.random.Generator], FloatArray]
+
+#: Draws behind moments and marginals, whose errors are then 1 % of an SD; and draws that show
+#: whether any of the mixture is outside.
+N_DRAWS, FEW_DRAWS = 20_000, 1_000
+#: Bins of equal probability in which the density of a marginal is corrected.
+N_BINS = 40
+#: Rounds of drawing, each as large as what is asked for, before giving up.
+MOST_ROUNDS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Draws ``theta`` (n, D) in the support, and the ``share`` of all draws that they are."""
+
+    theta: FloatArray
+    share: float
+
+
+def draw_inside(n: int, rng: np.random.Generator, draw: Draw, support: Support) -> Kept:
+    """``n`` draws in the support.
+
+    ``ValueError`` if next to nothing of the mixture is there.
+    """
+    parts, found, tried = [np.empty((0, draw(1, rng).shape[1]))], 0, 0
+    size = max(n, 1)
+    for _ in range(MOST_ROUNDS):
+        theta = draw(size, rng)
+        theta = theta[support(theta)]
+        parts.append(theta)
+        found, tried = found + len(theta), tried + size
+        if found >= n:
+            return Kept(np.concatenate(parts)[:n], found / tried)
+    raise ValueError(
+        f"only {found} of {tried} draws of the posterior are where the prior is positive and the "
+        "constraint holds: the run has not found the posterior there"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class CutMarginal(Marginal):
+    """The marginal of one parameter of a posterior that ends at the edge of a support.
+
+    That of the mixture, times a ``factor`` (B,) between neighbouring ``ends`` (B + 1,) in v, by
+    which every one of the B bins has the probability that the draws in the support say.
+    """
+
+    ends: FloatArray
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, whole: Marginal, values: FloatArray) -> "CutMarginal":
+        """The marginal of the draws' values (n,), given that of the ``whole`` mixture."""
+        v = np.sort(whole.space.standard_coordinate(whole.parameter, values)[1])
+        ends = np.unique(np.quantile(v, np.linspace(0.0, 1.0, N_BINS + 1)))
+        ends[0], ends[-1] = v[0] - 1e-9 * (1 + abs(v[0])), v[-1] + 1e-9 * (1 + abs(v[-1]))
+        counts = np.diff(np.searchsorted(v, ends, side="right"))
+        below = whole._standard_cdf(ends)
+        factor = counts / len(v) / np.maximum(np.diff(below), np.finfo(np.float64).tiny)
+        same = {field.name: getattr(whole, field.name) for field in fields(whole)}
+        return cls(**same, ends=ends, factor=factor)
+
+    def _corrected(self, density: FloatArray, v: FloatArray) -> FloatArray:
+        bins = np.searchsorted(self.ends, v, side="right") - 1
+        known = (bins >= 0) & (bins < len(self.factor))
+        factor = self.factor[np.clip(bins, 0, len(self.factor) - 1)]
+        return np.where(known, factor * density, 0.0)
+
+    def _standard_cdf(self, v: FloatArray) -> FloatArray:
+        below = super()._standard_cdf(self.ends)
+        steps = np.concatenate([[0.0], np.cumsum(self.factor * np.diff(below))])
+        bins = np.clip(np.searchsorted(self.ends, v, side="right") - 1, 0, len(self.factor) - 1)
+        at = super()._standard_cdf(np.clip(v, self.ends[0], self.ends[-1]))
+        return np.minimum(steps[bins] + self.factor[bins] * (at - below[bins]), 1.0)
