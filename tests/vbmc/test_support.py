@@ -45,10 +45,10 @@ def test_what_is_far_outside_a_convex_region_is_cut_off(name):
     region = REGIONS[name]
     found, _ = planes(region)
     assert found is not None
-    x = WIDE.sample(5000, np.random.default_rng(3))
+    x = 2 * WIDE.sample(1000, np.random.default_rng(3))
     grid = np.stack(np.meshgrid(*[np.linspace(-3, 3, 121)] * 2), axis=-1).reshape(-1, 2)
     distances = squared_distances(x, grid[region(grid)]).min(axis=1)
-    far = distances > 0.3**2
+    far = distances > 1.0  # about an SD
     assert far.sum() > 20
     assert np.mean(found.at(x[far]) < -2.0) > 0.95
 
