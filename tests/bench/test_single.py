@@ -86,8 +86,8 @@ def test_settings_of_algorithms():
     assert settings_of("quell-pro").acquisition == "pro"
     assert not settings_of("quell-uniform").output_scale_prior
     maps = {name: algorithm.bounded_map for name, algorithm in ALGORITHMS.items()}
-    assert maps["quell-viqr"] == maps["quell"] == maps["pyvbmc"] == "probit" != maps["viqr"]
-    assert maps["quell-soft"] == "soft"
+    assert maps["quell-viqr"] == maps["quell"] == maps["pyvbmc"] == "soft" != maps["viqr"]
+    assert maps["quell-probit"] == "probit"
 
 
 def test_whether_a_run_may_stop_early_is_on_record(record):

@@ -240,8 +240,8 @@ class TestAnotherRun:
 
     def test_map_of_bounded_parameters(self, finished):
         assert read_journal(finished).version == quell.__version__
-        with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "probit" in the journal'):
-            run(finished, problem=Problem(noisy, bounded="soft", **box()))
+        with pytest.raises(JournalError, match=r'problem\.bounded\[0\]: "soft" in the journal'):
+            run(finished, problem=Problem(noisy, bounded="probit", **box()))
 
     def test_settings(self, finished):
         with pytest.raises(JournalError, match=r"settings\.batch: 5 in the journal, 3 now"):

@@ -25,6 +25,7 @@ def problem(target=noisy, **changes):
     box = {
         "lower": [-10, -10], "upper": [10, 10],
         "plausible_lower": [-3, -3], "plausible_upper": [3, 3], "names": ["a", "b"],
+        "bounded": "probit",  # the default of then
     }  # fmt: skip
     return Problem(target, **box | changes)
 

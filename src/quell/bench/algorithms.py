@@ -47,7 +47,7 @@ class Algorithm:
     name: str
     text: str
     run: RunFunction
-    bounded_map: str = "probit"
+    bounded_map: str = "soft"
     check: Callable[[], object] = _always_there
 
 
@@ -80,10 +80,10 @@ _ALL = (
         QuellRun(Settings(output_scale_prior=False)),
     ),
     Algorithm(
-        "quell-soft",
-        "Quell with soft edges of bounded parameters, where the surrogate prefers them",
+        "quell-probit",
+        "Quell with the probit of bounded parameters throughout, never soft edges",
         QuellRun(Settings()),
-        bounded_map="soft",
+        bounded_map="probit",
     ),
     _paper("viqr", "the paper's main algorithm (VIQR acquisition)"),
     _paper("imiqr", "the paper's, with IMIQR acquisition"),

@@ -57,8 +57,7 @@ class Problem:
         "logit" (the paper's) or "student" between two bounds, the logarithm with one. "soft": by
         the probit or the logarithm at first; once a run knows the posterior, by a map that is
         linear but for soft edges, if the surrogate prefers it. Much more accurate where the
-        posterior touches a bound, but mass may pile up there at the end of a narrow ridge
-        (docs/experiments/coordinates.md).
+        posterior touches a bound (docs/experiments/coordinates.md).
     periodic, integer
         Names, or a mask, of the parameters that live on a circle of circumference upper − lower,
         and of those that are integers. Bounds of integers are the smallest and the largest value
@@ -120,7 +119,7 @@ class Problem:
         prior: Any = None,
         names: Sequence[str] | None = None,
         noise: Noise = "auto",
-        bounded: str | Sequence[str] = "probit",
+        bounded: str | Sequence[str] = "soft",
         periodic: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         integer: Sequence[str] | Sequence[bool] | BoolArray | None = None,
         vectorised: bool = False,

@@ -142,7 +142,7 @@ class Benchmark:
         jitter: float = 0.0,
         fast: bool = False,
         rng: np.random.Generator | None = None,
-        bounded: str = "probit",
+        bounded: str = "soft",
     ) -> Problem:
         """The problem as :func:`quell.infer` takes it.
 
