@@ -17,6 +17,7 @@ from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small
 from quell.settings import Settings
 from quell.workers.executor_pool import make_pool
+from quell.workers.pool import Pool
 
 
 def infer(
@@ -32,6 +33,7 @@ def infer(
     timeout: float | None = None,
     retries: int = 0,
     journal: str | PathLike[str] | None = None,
+    journal_check: bool = True,
     progress: bool = True,
     callback: Callback | None = None,
 ) -> Result:
@@ -75,7 +77,12 @@ def infer(
         A path: every evaluation is on disk before it is used, and the same call again continues
         the run, or returns at once if it is finished; with a larger budget it goes on. A run
         that was killed at any moment continues as if nothing had happened. Replaying costs the
-        algorithm's own time, without the search for points, but no evaluations.
+        algorithm's own time, without the search for points, and one evaluation (see below).
+    journal_check
+        When a journal is continued, or its result returned, its last evaluation is made again,
+        and the run is refused if the target does not give the same any more; one with random
+        numbers of its own may differ within the SDs of its noise. It is not recorded. False
+        leaves that out.
     progress
         Show progress in a terminal.
     callback
@@ -97,7 +104,7 @@ def infer(
     InferenceInterrupted
         Ctrl-C before there was a result: a ``KeyboardInterrupt`` with the ``evaluations`` made.
     JournalError
-        The journal is in use, of another problem, or cannot be written.
+        The journal is in use, of another problem or another target, or cannot be written.
 
     Notes
     -----
@@ -130,10 +137,29 @@ def infer(
         try:
             refuse_if_too_small(budget, session.engine)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
+            display.say(session.continued)
+            if journal_check:
+                _compare(session, pool)
             loop = Loop(session, pool, budget, retries)
             return _finish(loop, display, callback)
         finally:
             session.close()
+
+
+def _compare(session: Session, pool: Pool) -> None:
+    """Refuse a journal of another target; nothing of that is recorded."""
+    try:
+        session.refuse_another_target(pool)
+    except BaseException as error:
+        pool.abandon()
+        pool.close()
+        if isinstance(error, KeyboardInterrupt):
+            raise InferenceInterrupted(
+                "interrupted while the target was compared with the journal. The exception's "
+                "'evaluations' has those of the journal",
+                session.engine.table,
+            ) from None
+        raise
 
 
 def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:

@@ -103,6 +103,11 @@ class Progress:
         if self._live is not None:
             self._live.update(render(update))
 
+    def say(self, text: str) -> None:
+        """Show a line that stays."""
+        if self._live is not None and text:
+            self._live.console.print(text, markup=False, highlight=False)
+
     def replaying(self, done: int, total: int) -> None:
         """Show how much of a journal has been read."""
         if self._live is not None:

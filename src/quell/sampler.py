@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from quell.arrays import FloatArray
 from quell.checks import as_floats, integer, seconds
 from quell.evaluations import Answered, Asked, Evaluations, Origin
-from quell.evaluations.events import NOT_ASKED
+from quell.evaluations.events import NOT_ASKED, TOLD_BY, this_process
 from quell.problem import Problem
 from quell.problem.noise import check_told_sds
 from quell.problem.outcome import FailureKind, Outcome
@@ -220,6 +220,7 @@ class Sampler:
                             asked.origin if asked else Origin.USER,
                         ),
                         _outcome(table, i, sds is not None, float(times[i])),
+                        TOLD_BY + this_process(),
                     )
                     for i, asked in enumerate(found)
                 ]

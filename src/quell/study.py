@@ -1,26 +1,30 @@
 """Many problems and seeds as one campaign that can be interrupted and continued."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing
 from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from quell.checks import choice
 from quell.infer import infer
+from quell.journal.reading import read_evaluated
 from quell.problem import Problem
+from quell.problem.noise import Noise
 from quell.results import Result
 from quell.run.beginning import check_seed
+from quell.run.same_target import AnotherTarget, refuse_another_target
 from quell.run.stopping import INTERRUPTED, check_budget
 from quell.settings import Settings
 from quell.studies.campaign import campaign_display, perform_all
 from quell.studies.folder import StudyFolder, check_names
 from quell.studies.result import Row, StudyResult
 from quell.text import printable
-from quell.workers.executor_pool import check_workers
+from quell.workers.executor_pool import check_workers, make_pool
 from quell.workers.executors import check_executor, refuse_unless_sendable
 from quell.workers.inline import InlineExecutor
 
@@ -37,6 +41,7 @@ def study(
     workers: int | None = None,
     timeout: float | None = None,
     retries: int = 0,
+    journal_check: bool = True,
     progress: bool = True,
 ) -> StudyResult:
     """Infer the posterior of every problem with every seed.
@@ -66,6 +71,10 @@ def study(
         algorithm in this process; best for few runs whose target takes longer than the algorithm.
     workers
         Jobs under way at a time; by default as many as the executor has workers.
+    journal_check
+        Whether runs that are continued are compared with their targets, as in
+        :func:`quell.infer`, and one finished run of every problem with its target. Runs of a
+        target that was changed since have that as their error.
     progress
         Show progress in a terminal.
 
@@ -116,7 +125,10 @@ def study(
     for name, problem in named.items():
         for seed in numbers:
             store.check(name, seed, problem, settings)
-    how = {"budget": budget, "settings": settings, "timeout": timeout, "retries": retries}
+    how = {
+        "budget": budget, "settings": settings, "timeout": timeout, "retries": retries,
+        "journal_check": journal_check,
+    }  # fmt: skip
     campaign = _Campaign(named, numbers, store, how)
     campaign.run(executor, unit, workers, progress=progress)
     return campaign.result()
@@ -144,21 +156,18 @@ class _Campaign:
             row = self.store.finished(*key, self.how["budget"])
             if row is not None:
                 self.rows[key] = row
-        function, place = partial(run_one, how=self.how), executor
-        if executor is None or unit == "evaluation":
-            inner = {"executor": executor, "workers": workers}
-            function, place = partial(run_one, how=self.how | inner), InlineExecutor()
+        how, place = self.how, executor
+        if place is None or unit == "evaluation":
+            how, place = how | {"executor": executor, "workers": workers}, InlineExecutor()
             workers = None
-        assert place is not None
-        jobs = [
-            (key, (self.problems[key[0]], key[1], str(self.store.journal(*key))))
-            for key in self.order
-            if key not in self.rows
-        ]
+        jobs = [self.job(key) for key in self.order if key not in self.rows]
+        function = partial(run_one, how=how)
         finished = perform_all(jobs, function, place, what="a problem", workers=workers)
         with campaign_display(enabled=progress) as display, closing(finished) as answers:
             task = display.add_task("runs", total=len(self.keys), completed=len(self.rows))
             try:
+                if how["journal_check"]:
+                    self.compare(partial(compare_one, how=how), place, workers)
                 for key, result, error in answers:
                     row = self.take(key, result, error)
                     display.advance(task)
@@ -168,6 +177,27 @@ class _Campaign:
                         raise KeyboardInterrupt
             except KeyboardInterrupt:
                 pass  # what is not finished says so in its row
+
+    def compare(self, function: Callable[..., None], place: Executor, workers: int | None) -> None:
+        """Give finished runs an error where the target of their problem was changed since.
+
+        One run of every problem tells: a target does not know the seed. After Ctrl-C there are
+        no rows of what was not compared.
+        """
+        first = {name: (name, seed) for name, seed in reversed(self.rows)}
+        jobs = [self.job(first[name]) for name in self.problems if name in first]
+        rows, self.rows = self.rows, {}
+        for (name, _), _, error in perform_all(
+            jobs, function, place, what="a problem", workers=workers
+        ):
+            own = {key: row for key, row in rows.items() if key[0] == name}
+            if error.startswith(AnotherTarget.__name__):
+                own = {key: Row(*key, error=error) for key in own}
+            self.rows |= own
+
+    def job(self, key: tuple[str, int]) -> tuple[tuple[str, int], tuple[Problem, int, str]]:
+        """What `perform_all` needs to know about a run."""
+        return key, (self.problems[key[0]], key[1], str(self.store.journal(*key)))
 
     def take(self, key: tuple[str, int], result: Result | None, error: str) -> Row:
         """Keep what came of a run."""
@@ -186,7 +216,8 @@ class _Campaign:
 
     def replay(self, name: str, seed: int) -> Result:
         """The result of a finished run, from its journal."""
-        return run_one(self.problems[name], seed, str(self.store.journal(name, seed)), self.how)
+        how = self.how | {"journal_check": False}  # that was done when the study began
+        return run_one(self.problems[name], seed, str(self.store.journal(name, seed)), how)
 
 
 class RunInterrupted(RuntimeError):
@@ -199,6 +230,24 @@ def run_one(problem: Problem, seed: int, journal: str, how: dict[str, Any]) -> R
     if INTERRUPTED in result.reasons:
         raise RunInterrupted(INTERRUPTED)
     return result
+
+
+def compare_one(problem: Problem, seed: int, journal: str, how: dict[str, Any]) -> None:
+    """`JournalError` if the target does not give what the journal of a finished run has."""
+    answers = read_evaluated(Path(journal))
+    if not answers:
+        return
+    noise: Noise = problem.noise
+    if noise == "auto":  # the run was finished, so it was settled
+        noise = "reported" if any(answer.outcome.reported for answer in answers) else "exact"
+    pool = make_pool(how.get("executor"), seed, problem, how.get("workers"), how["timeout"])
+    try:
+        refuse_another_target(
+            pool, problem.with_noise(noise), answers, where=f"the journal {journal!r}"
+        )
+    finally:
+        pool.abandon()
+        pool.close()
 
 
 def _line(row: Row) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import scipy.stats
 from helpers.problems import QUICK, noisy
 
+import quell
 from quell import Problem, Sampler, Settings, infer
 
 BOX = {"lower": [-10.0], "upper": [10.0], "plausible_lower": [-3.0], "plausible_upper": [3.0]}
@@ -42,7 +43,7 @@ class Case:
             try:
                 answer = self.act(folder)
             except (Exception, KeyboardInterrupt) as error:
-                return type(error).__name__, self.clean(str(error), folder)
+                return _public_name(error), self.clean(str(error), folder)
         told = [str(w.message) for w in caught if w.category is UserWarning]
         if told:
             return "warning", self.clean(told[0], folder)
@@ -57,6 +58,14 @@ class Case:
         for pattern in self.hide:
             text = re.sub(pattern, "…", text)
         return " / ".join(line.strip() for line in text.strip().splitlines())
+
+
+def _public_name(error):
+    """The name of its class, or of the first one above it that users can import from `quell`."""
+    kinds = type(error).__mro__
+    return next(
+        k.__name__ for k in kinds if k.__module__ == "builtins" or hasattr(quell, k.__name__)
+    )
 
 
 def problem(target=noisy, **changes):

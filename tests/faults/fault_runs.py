@@ -149,6 +149,11 @@ def journal_of_another_seed(folder):
     run(journal=folder / "run.quelljournal", seed=2)
 
 
+def journal_of_another_target(folder):
+    run(journal=folder / "run.quelljournal")
+    run(lambda theta, rng: (noisy(theta, rng)[0] + 1, 0.5), journal=folder / "run.quelljournal")
+
+
 def journal_in_use(folder):
     with Sampler(problem(), seed=1, journal=folder / "run.quelljournal"):
         run(journal=folder / "run.quelljournal")
@@ -195,6 +200,8 @@ JOURNALS = [
          journal_of_another_problem),
     Case("the journal of another seed", "JournalError", "1 in the journal, 2 now",
          journal_of_another_seed),
+    Case("the target was changed since the journal was written", "JournalError", "another target",
+         journal_of_another_target, hide=(r"-?\d+\.\d+(?= \(SD)", r"(?<=at \[).*?(?=\])")),
     Case("a journal that is in use", "JournalError", "in use", journal_in_use),
     Case("another file as journal", "JournalError", "left as it is",
          some_other_file, hide=(r"\(file.*?\)",)),

@@ -16,6 +16,8 @@ from quell.problem.outcome import Outcome
 
 #: The index of an evaluation that was never asked for, and so has no random stream.
 NOT_ASKED = -1
+#: Before the process in ``who``, where a user told what came back: nobody knows who evaluated.
+TOLD_BY = "told by "
 
 
 @dataclass(frozen=True, eq=False)

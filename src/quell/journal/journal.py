@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 from os import PathLike, fspath
 from pathlib import Path
@@ -18,7 +19,7 @@ from quell.evaluations.events import Answered, Event, this_process
 from quell.journal.identity import changes, describe
 from quell.journal.lock import Lock
 from quell.journal.recovery import rescue
-from quell.journal.rows import Row
+from quell.journal.rows import Row, evaluated
 from quell.journal.store import Damaged, Store
 from quell.problem import Problem
 from quell.settings import Settings
@@ -107,6 +108,24 @@ class Journal:
         rows = [row for row in self._rows if row.kind != "given"]
         for _, together in groupby(rows, key=lambda row: row.call):
             yield [row.event() for row in together]
+
+    def evaluated(self) -> list[Answered]:
+        """The answers there were when it was opened that can be made again; see `rows`."""
+        return evaluated(self._rows)
+
+    def about(self) -> str:
+        """From when the journal is, and what it had when it was opened; "" for a new one."""
+        if not self._rows:
+            return ""
+        n = sum(row.kind == "tell" for row in self._rows)
+        begun = self.meta.get("created", {}).get("at", self._rows[0].at)
+        times = [
+            f"{datetime.fromtimestamp(at):%Y-%m-%d %H:%M}" for at in (begun, self._rows[-1].at)
+        ]
+        return (
+            f"continues the journal {self.path.name!r} of {times[0]}, with {n} evaluations until "
+            f"{times[1]}"
+        )
 
     def append(self, events: Sequence[Event]) -> None:
         """Record events that belong together, all or none; they are on disk when this returns."""

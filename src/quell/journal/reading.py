@@ -15,6 +15,7 @@ from quell.evaluations import Evaluations
 from quell.evaluations.answers import as_recorded
 from quell.evaluations.events import Answered
 from quell.journal.recovery import salvage
+from quell.journal.rows import evaluated
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,11 @@ class JournalContents:
         n = len(self.pending)
         lost = f", {self.n_lost} rows cannot be read" if self.n_lost else ""
         return f"Journal: {self.evaluations!r}, {n} pending, seed {self.seed}{lost}"
+
+
+def read_evaluated(path: Path) -> list[Answered]:
+    """The answers in a journal that can be made again (see `rows`)."""
+    return evaluated(salvage(path).rows.values())
 
 
 def read_journal(path: str | PathLike[str]) -> JournalContents:

@@ -3,7 +3,9 @@
 import json
 import time
 import zlib
-from dataclasses import dataclass, field, fields
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
 from math import isnan, nan
 from typing import Any, Literal, cast, get_args
 
@@ -11,7 +13,14 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.evaluations import Origin
-from quell.evaluations.events import Answered, Asked, Event, Forgotten, this_process
+from quell.evaluations.events import (
+    TOLD_BY,
+    Answered,
+    Asked,
+    Event,
+    Forgotten,
+    this_process,
+)
 from quell.problem.outcome import FailureKind, Outcome
 
 #: "given": an answer of a head start. "tell": any other. "attempt": one that is not final.
@@ -95,6 +104,24 @@ class Row:
         for name in ("value", "sd", "seconds"):
             columns[name] = nan if columns[name] is None else columns[name]
         return cls(**columns)
+
+
+def evaluated(rows: Iterable[Row]) -> list[Answered]:
+    """The answers with a value that a run made itself, each with its ``attempt``, in order.
+
+    So the very evaluations can be made again. What a user told is not among them: nobody knows
+    which random numbers, if any, it was made with.
+    """
+    attempts: Counter[int] = Counter()
+    answers = []
+    for row in rows:
+        attempts[row.index] += row.kind == "attempt"
+        own = not row.who.startswith(TOLD_BY) and not isnan(row.seconds)
+        if row.kind == "tell" and own and row.index >= 0 and not row.error:
+            event = row.event()
+            assert isinstance(event, Answered)
+            answers.append(replace(event, attempt=attempts[row.index]))
+    return answers
 
 
 COLUMNS = tuple(column.name for column in fields(Row))

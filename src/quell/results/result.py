@@ -42,6 +42,8 @@ class Result:
     cpu_seconds, wall_seconds, target_seconds
         Computing time of the algorithm itself, duration of the run, and time spent in the target
         by all workers together.
+    journal
+        Where a journal was continued, from when it is; "" otherwise.
 
     Examples
     --------
@@ -76,6 +78,7 @@ class Result:
     cpu_seconds: float
     wall_seconds: float
     target_seconds: float
+    journal: str = ""
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -145,6 +148,7 @@ class Result:
             f"overhead {self.cpu_seconds:.1f} CPU s "
             f"({1e3 * d['overhead_cpu_seconds_per_evaluation']:.0f} ms per evaluation), "
             f"target {self.target_seconds:.1f} s, seed {self.seed}",
+            *([self.journal] if self.journal else []),
         ]
         return "\n".join(lines)
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import nan
 from os import PathLike
 from typing import Any
 
@@ -15,7 +16,9 @@ from quell.problem import Problem
 from quell.results import Result
 from quell.run.beginning import check_seed, head_start, start_points
 from quell.run.engine import Engine
+from quell.run.same_target import refuse_another_target
 from quell.settings import Settings
+from quell.workers.pool import Pool
 
 #: Called with the evaluations replayed so far and those there are.
 OnReplay = Callable[[int, int], Any]
@@ -23,10 +26,14 @@ OnReplay = Callable[[int, int], Any]
 
 @dataclass
 class Session:
-    """What `quell.Sampler` and `quell.infer` share."""
+    """What `quell.Sampler` and `quell.infer` share.
+
+    ``continued`` says from when the journal is, where there was one already.
+    """
 
     engine: Engine
     journal: Journal | None = None
+    continued: str = ""
     opened: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -55,6 +62,7 @@ class Session:
         if not isinstance(journal, str | PathLike):
             raise TypeError(f"journal must be a path, got {type(journal).__name__}")
         book = Journal(journal)
+        about = ""
         try:
             if book.is_new:
                 seed = check_seed(seed)
@@ -64,7 +72,8 @@ class Session:
                 starts = None if start is None else start_points(problem, start, book.seed)
                 book.check_beginning(starts, None if evaluations is None else given)
                 given = book.head_start().as_given(problem)
-            session = cls(Engine(problem, settings, book.seed, book.starts, given), book)
+                about = book.about()
+            session = cls(Engine(problem, settings, book.seed, book.starts, given), book, about)
             session._replay(on_replay)
         except BaseException:
             book.close()
@@ -101,7 +110,18 @@ class Session:
     def result(self, reasons: Sequence[str] = (), *, settled_only: bool = False) -> Result:
         """What is known now; see :meth:`Engine.result`."""
         result = self.engine.result(reasons, settled_only=settled_only)
-        return replace(result, wall_seconds=self.wall_seconds)
+        return replace(result, wall_seconds=self.wall_seconds, journal=self.continued)
+
+    def refuse_another_target(self, pool: Pool) -> None:
+        """`AnotherTarget` if the target does not give what the journal has; see `same_target`."""
+        if not self.continued or self.journal is None:
+            return
+        history = self.engine.settled.history
+        refuse_another_target(
+            pool, self.engine.problem, self.journal.evaluated(),
+            where=f"the journal {str(self.journal.path)!r}",
+            noise_sd=history[-1].noise_sd if history else nan,
+        )  # fmt: skip
 
     def close(self) -> None:
         """Release the journal."""
