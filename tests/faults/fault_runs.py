@@ -65,6 +65,17 @@ def dying_worker(folder):
     return f"its evaluation is made again; {result.evaluations.n_failed} of 12 evaluations failed"
 
 
+def interrupt_where_positive(theta, rng):
+    if theta[0] > 1.5:
+        raise KeyboardInterrupt
+    return noisy(theta, rng)
+
+
+def interrupted_worker(_):
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        return about(run(interrupt_where_positive, executor=executor))
+
+
 def stuck_workers(_):
     release = threading.Event()
     with ThreadPoolExecutor(2) as executor:
@@ -106,6 +117,10 @@ TARGETS = [
          lambda _: about(run(where_positive(lambda: -1.0)))),
     Case('a noisy target without SD under noise="auto"', "InferenceFailed", 'noise="unknown"',
          lambda _: run(number_alone, noise="auto"), hide=(r"-?\d+\.\d+",)),
+    Case("the target calls sys.exit", "the run goes on", "SystemExit: no licence",
+         lambda _: about(run(where_positive(lambda: sys.exit("no licence"))))),
+    Case("a worker process is interrupted", "the run goes on", "no answer in 3 attempts",
+         interrupted_worker),
     Case("nearly every evaluation fails", "InferenceFailed", "10 of 10 evaluations failed",
          lambda _: run(lambda _theta: fail())),
     Case("an evaluation takes too long", "the run goes on", "timed out",
@@ -173,6 +188,31 @@ def changed_number(folder):
     run(journal=path)
 
 
+def changed_seed(folder):
+    path = folder / "run.quelljournal"
+    run(journal=path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE meta SET value = '3' WHERE key = 'seed'")
+        connection.commit()
+    run(journal=path, seed=None)
+
+
+def link_in_place_of_the_lock(folder):
+    (folder / "thesis.txt").write_text("It was a dark and stormy night. " * 40)
+    (folder / "run.quelljournal.lock").symlink_to(folder / "thesis.txt")
+    try:
+        run(journal=folder / "run.quelljournal")
+    finally:
+        assert (folder / "thesis.txt").read_text().startswith("It was")
+
+
+def journal_without_its_log(folder):
+    """As an earlier version left it that was killed, moved without its second file."""
+    with contextlib.closing(sqlite3.connect(folder / "run.quelljournal")) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    run(journal=folder / "run.quelljournal")
+
+
 def full_disk(folder):
     import resource
 
@@ -180,8 +220,11 @@ def full_disk(folder):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     path = folder / "run.quelljournal"
 
+    calls = []
+
     def target(theta, rng):
-        if path.stat().st_size + path.with_name(path.name + "-wal").stat().st_size > 50_000:
+        calls.append(1)
+        if len(calls) == 11:
             resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
         return noisy(theta, rng)
 
@@ -206,6 +249,13 @@ JOURNALS = [
     Case("another file as journal", "JournalError", "left as it is",
          some_other_file, hide=(r"\(file.*?\)",)),
     Case("a number in a journal was changed", "warning", "checksum of row 6", changed_number),
+    Case("the seed in a journal was changed", "JournalError", "checksum", changed_seed),
+    Case("an older journal without its second file", "JournalError", "Put that back",
+         journal_without_its_log),
+    Case("a name of SQLite's as journal", "JournalError", "path of a file",
+         lambda _: run(journal=":memory:")),
+    Case("another file in place of a journal's lock", "JournalError", "no lock of a journal",
+         link_in_place_of_the_lock),
     Case("the disk becomes full", "InferenceFailed", "cannot write to the journal", full_disk,
          hide=(r"(?<=: ).*?(?=\. The last)", r"(?<=last evaluation, ).*(?=, is not)")),
 ]  # fmt: skip

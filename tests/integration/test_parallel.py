@@ -19,6 +19,7 @@ from helpers.problems import QUICK, box, noisy
 
 from quell import InferenceFailed, Problem, infer, read_journal
 from quell.evaluations import rng_for
+from quell.study import study
 from quell.workers.executors import count_workers
 
 SPAWN = get_context("spawn")  # a fork of a process with threads may hang
@@ -261,6 +262,54 @@ class TestTimeouts:
         thread.start()
         thread.join()
         assert "timeout needs the main thread" in caught[0]
+
+
+class Leaves:
+    """A target that would end the program, or interrupts it, in some of its evaluations."""
+
+    def __init__(self, error, share=0.1):
+        self.error, self.share = error, share
+
+    def __call__(self, theta, rng):
+        if rng.random() < self.share:
+            raise self.error
+        return noisy(theta, rng)
+
+
+LEAVING = [i for i in range(12) if rng_for(1, i).random() < 0.1]
+
+
+class TestExits:
+    def test_sys_exit_in_this_process(self, tmp_path):
+        result = run(Leaves(SystemExit(0)), budget=12, journal=tmp_path / "run.quelljournal")
+        table = result.evaluations
+        assert table.index[~table.ok].tolist() == LEAVING != []
+        assert {text for text in table.error if text} == {"SystemExit: 0"}
+
+    def test_of_a_vectorised_target(self):
+        def target(thetas, rng):
+            return np.array([Leaves(SystemExit)(*row)[0] for row in zip(thetas, rng, strict=True)])
+
+        problem = Problem(target, **box(), noise="unknown", vectorised=True)
+        result = infer(problem, budget=12, seed=1, settings=QUICK, progress=False, workers=3)
+        assert result.evaluations.n_failed == len(LEAVING)
+
+    @pytest.mark.parametrize("error", [SystemExit("over"), KeyboardInterrupt()])
+    @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
+    def test_in_a_worker(self, error, kind):
+        more = {"mp_context": SPAWN} if kind is ProcessPoolExecutor else {}
+        with kind(1, **more) as executor:
+            result = run(Leaves(error), budget=12, executor=executor, noise="reported")
+        table = result.evaluations
+        assert table.index[~table.ok].tolist() == LEAVING
+        assert type(error).__name__ in table.error[int(np.flatnonzero(~table.ok)[0])]
+
+    def test_one_run_of_a_study(self, tmp_path):
+        box_1 = box() | {"noise": "reported"}
+        problems = {"a": Problem(Leaves(SystemExit(), 1.1), **box_1), "b": Problem(noisy, **box_1)}
+        bad, good = study(problems, folder=tmp_path, budget=12, settings=QUICK, progress=False).rows
+        assert "SystemExit" in bad.error
+        assert good.evaluations == 12
 
 
 class TestRetries:

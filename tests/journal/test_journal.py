@@ -17,7 +17,8 @@ from quell import InferenceFailed, JournalError, Problem, Sampler, Settings, inf
 from quell.evaluations import Answered, Asked, Forgotten, Origin
 from quell.evaluations.events import this_process
 from quell.journal import Journal
-from quell.journal.rows import Row
+from quell.journal.rows import COLUMNS, Row, checksum
+from quell.journal.store import _INSERT, _SCHEMA, _SELECT
 from quell.problem import Outcome
 
 
@@ -443,9 +444,11 @@ class TestPlaces:
 
 
 def test_rows_survive_exactly():
-    values = (0.1 + 0.2, -np.inf, np.nan, 5e-324, 1.7976931348623157e308, -0.0)
+    values = (0.1 + 0.2, -np.inf, np.nan, 5e-324, 1.7976931348623157e308, 0.0)
     for value in values:
-        row = Row("tell", 3, 4, (value if np.isfinite(value) else 1.0, 1 / 3), "search", value)
+        finite = bool(np.isfinite(value))
+        row = Row("tell", 3, 4, (value if finite else 1.0, 1 / 3), "search", value,
+                  error="" if finite else "no density")  # fmt: skip
         assert repr(through_sqlite(row)) == repr(row)
 
 
@@ -483,12 +486,32 @@ def test_events_survive_exactly(event):
         assert back.who == (event.who or this_process())
 
 
+@pytest.mark.parametrize("version", ["now", "before"])
+def test_a_value_of_minus_zero(path, version):
+    """SQLite makes it zero, which must not look like damage."""
+    problem = Problem(lambda _: 0.0, **box(), noise="exact")
+    with Sampler(problem, seed=1, journal=path) as sampler:
+        sampler.tell([[0.5], [1.0]], [-0.0, -1.0])
+    if version == "before":
+        [values] = query(path, "SELECT * FROM events WHERE id = 1")
+        entries = [-0.0 if name == "value" else v for name, v in
+                   zip(COLUMNS, values[1:-1], strict=True)]  # fmt: skip
+        with sqlite3.connect(path) as connection:
+            connection.execute("UPDATE events SET checksum = ? WHERE id = 1",
+                               (checksum(tuple(entries)),))  # fmt: skip
+        connection.close()
+    assert read_journal(path).n_lost == 0
+    with Sampler(problem, journal=path) as sampler:
+        assert sampler.evaluations.value.tolist() == [0.0, -1.0]
+
+
 def through_sqlite(row):
     """The row after it has been in a database."""
     values = row.values()
     with closing(sqlite3.connect(":memory:")) as connection:
-        query = f"SELECT {', '.join('?' * len(values))}"
-        return Row.of_values(connection.execute(query, values).fetchone())
+        connection.execute(_SCHEMA[1])
+        connection.execute(_INSERT, (1, *values))
+        return Row.of_values(connection.execute(_SELECT).fetchone()[1:])
 
 
 @pytest.mark.parametrize("change", [{"kind": "tale"}, {"origin": "nowhere"}])

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,11 @@ from quell.evaluations.answers import as_recorded, head_start_answers
 from quell.evaluations.events import Answered, Event, this_process
 from quell.journal.identity import changes, describe
 from quell.journal.lock import Lock
-from quell.journal.recovery import rescue
+from quell.journal.places import journal_path
+from quell.journal.recovery import is_empty, keep_ignored_log, rescue
 from quell.journal.rows import Row, evaluated
 from quell.journal.store import Damaged, Store
+from quell.journal.write_ahead import is_write_ahead, log_of
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.version import __version__
@@ -33,10 +35,7 @@ class Journal:
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
-        self.path = Path(fspath(path))
-        if self.path.is_dir() or not self.path.absolute().parent.is_dir():
-            what = "is a folder" if self.path.is_dir() else "is in a folder that does not exist"
-            raise JournalError(f"journal must be the path of a file; {str(self.path)!r} {what}")
+        self.path = journal_path(path)
         self._lock = Lock(self.path)
         self._store: Store | None = None
         self.meta: dict[str, Any] = {}
@@ -79,10 +78,17 @@ class Journal:
             **describe(problem, settings),
             "seed": seed,
             "starts": starts.tolist(),
-            "created": {"by": this_process(), "at": time.time(), "version": __version__},
+            "created": _stamp(),
         }
         self._file.create(meta, [Row.of(answer, 0) for answer in head_start_answers(given)])
         self.meta, self._rows = self._file.read()
+
+    def sign(self) -> None:
+        """Note that another version of Quell than the last one goes on with the run."""
+        stamps = [self.meta.get("created", {}), *self.meta.get("continued", [])]
+        if stamps[-1].get("version") != __version__:
+            self.meta["continued"] = [*stamps[1:], _stamp()]
+            self._file.replace_meta(self.meta)
 
     def check(self, problem: Problem, settings: Settings, seed: int | None) -> None:
         """`JournalError`, with the differences, unless the journal is of this very run."""
@@ -146,6 +152,10 @@ class Journal:
         return self._store
 
     def _open(self) -> Store:
+        if warning := keep_ignored_log(self.path):
+            warnings.warn(warning, UserWarning, stacklevel=6)
+        if is_write_ahead(self.path) and is_empty(self.path):  # before its header is changed
+            raise JournalError(_without_log(self.path))
         store = Store(self.path)
         try:
             if store.is_new():
@@ -169,6 +179,19 @@ class Journal:
                 "Go back to what it was, or choose another path for a new run; "
                 "evaluations=quell.read_journal(path).evaluations gives that a head start"
             )
+
+
+def _stamp() -> dict[str, Any]:
+    """When, by whom, and with which version of Quell."""
+    return {"by": this_process(), "at": time.time(), "version": __version__}
+
+
+def _without_log(path: Path) -> str:
+    return (
+        f"the journal {str(path)!r} is empty, but says that its rows are in a second file, "
+        f"{str(log_of(path))!r}, which is missing or damaged. Put that back beside it, and the run "
+        "goes on; if it is gone, remove the journal, and the run begins anew"
+    )
 
 
 def _same(recorded: Evaluations, given: Evaluations) -> bool:

@@ -11,12 +11,17 @@ import json
 import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from quell.errors import JournalError
 from quell.evaluations.events import this_process
 
+#: A link in place of the lock is not followed: what it points at would be emptied.
+FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+BEGINNING = b'{"process": '
 #: Locks held by this process, by device and inode: POSIX locks do not exclude their own process.
 _held: dict[tuple[int, int], int] = {}
 
@@ -37,8 +42,9 @@ class Lock:
         self._key = (status.st_dev, status.st_ino)
         _held[self._key] = os.getpid()
         owner = {"process": this_process(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
-        os.ftruncate(self._descriptor, 0)
-        os.write(self._descriptor, json.dumps(owner).encode())
+        with suppress(OSError):  # a full disk: the text is not what locks
+            os.ftruncate(self._descriptor, 0)
+            os.write(self._descriptor, json.dumps(owner).encode())
 
     def release(self) -> None:
         """Let others have the journal; harmless the second time, and in a forked process."""
@@ -56,13 +62,18 @@ def _acquire(path: Path, journal: Path) -> int:
     """The descriptor of the locked file."""
     while True:
         try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            descriptor = os.open(path, FLAGS, 0o666)
         except OSError as error:
+            if path.is_symlink():
+                raise JournalError(_no_lock(path)) from error
             raise JournalError(
                 f"cannot write beside the journal {str(journal)!r}: {error.strerror} (a journal "
                 "needs a folder it may write to; choose another path)"
             ) from error
         status = os.fstat(descriptor)
+        if not S_ISREG(status.st_mode):
+            os.close(descriptor)
+            raise JournalError(_no_lock(path))
         own = _held.get((status.st_dev, status.st_ino)) == os.getpid()
         # Closing a second descriptor of a file would end this process's own lock on it.
         if own:
@@ -74,14 +85,31 @@ def _acquire(path: Path, journal: Path) -> int:
             os.close(descriptor)
             raise JournalError(_busy(journal, owner)) from None
         try:
-            current = os.stat(path)
+            current = os.stat(path, follow_symlinks=False)
         except FileNotFoundError:
             current = None
         if current is not None and (current.st_dev, current.st_ino) == (
             status.st_dev, status.st_ino,
         ):  # fmt: skip
+            if not _is_ours(descriptor):
+                os.close(descriptor)
+                raise JournalError(_no_lock(path))
             return descriptor
         os.close(descriptor)  # its last owner has removed it just now
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Whether the file is empty, or has the text of a lock, if only its beginning."""
+    text = os.read(descriptor, len(BEGINNING))
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return BEGINNING.startswith(text)
+
+
+def _no_lock(path: Path) -> str:
+    return (
+        f"{str(path)!r} is no lock of a journal, and is left as it is: move it away, or choose "
+        "another path for the journal"
+    )
 
 
 def _busy(journal: Path, owner: str) -> str:

@@ -1,6 +1,7 @@
 """Looking into a journal without taking part in the run."""
 
 import sqlite3
+import warnings
 from dataclasses import dataclass
 from datetime import datetime
 from os import PathLike, fspath
@@ -16,6 +17,7 @@ from quell.evaluations.answers import as_recorded
 from quell.evaluations.events import Answered
 from quell.journal.recovery import salvage
 from quell.journal.rows import evaluated
+from quell.journal.write_ahead import ignored_frames, is_write_ahead, log_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +27,8 @@ class JournalContents:
     ``problem`` and ``settings`` as plain data; ``evaluations`` with nan as log prior, which is
     not recorded; ``pending`` (n, D) the points asked for and not told; ``who``, for each
     evaluation the host and process that made it, and ``when`` it was recorded; ``n_lost`` rows
-    could not be read; ``version`` is that of Quell by which it was begun, "" before there was one.
+    could not be read; ``version`` is that of Quell by which it was begun, "" before there was one,
+    ``versions`` all by which it was written.
     """
 
     problem: dict[str, Any]
@@ -37,6 +40,7 @@ class JournalContents:
     when: tuple[datetime, ...]
     n_lost: int
     version: str = ""
+    versions: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n = len(self.pending)
@@ -84,17 +88,27 @@ def read_journal(path: str | PathLike[str]) -> JournalContents:
     path = Path(fspath(path))
     if not path.is_file():
         raise JournalError(f"there is no journal {str(path)!r}")
+    if n := ignored_frames(path):
+        warnings.warn(
+            f"the write-ahead log {str(log_of(path))!r} is damaged: {n} pages of the latest "
+            "evaluations in it cannot be read",
+            UserWarning,
+            stacklevel=2,
+        )
     try:
         saved = salvage(path)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         raise JournalError(f"{str(path)!r} cannot be read as a journal: {error}") from error
     rows = list(saved.rows.values())
     told = [row for row in rows if row.kind in ("given", "tell")]
     if not told and not saved.meta:
-        raise JournalError(f"{str(path)!r} is no journal, or nothing of it can be read")
+        log = f"; its rows are in {str(log_of(path))!r}, which is missing or damaged"
+        why = log if is_write_ahead(path) else ""
+        raise JournalError(f"{str(path)!r} is no journal, or nothing of it can be read{why}")
     names = saved.meta.get("problem", {}).get("names")
     if names is None:
         names = [f"x{i + 1}" for i in range(len(told[0].theta))]
+    stamps = [saved.meta.get("created", {}), *saved.meta.get("continued", [])]
     done = {row.index for row in rows if row.kind in ("tell", "forget")}
     pending = [row.theta for row in rows if row.kind == "ask" and row.index not in done]
     answers = [event for row in told if isinstance(event := row.event(), Answered)]
@@ -107,5 +121,6 @@ def read_journal(path: str | PathLike[str]) -> JournalContents:
         who=tuple(row.who for row in told),
         when=tuple(datetime.fromtimestamp(row.at).astimezone() for row in told),
         n_lost=len(saved.lost),
-        version=saved.meta.get("created", {}).get("version", ""),
+        version=stamps[0].get("version", ""),
+        versions=tuple(dict.fromkeys(stamp.get("version", "") for stamp in stamps)),
     )

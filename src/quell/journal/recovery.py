@@ -1,19 +1,21 @@
 """Reading a journal without changing it, and what can be saved of a damaged one."""
 
-import json
 import os
 import shutil
 import sqlite3
 import tempfile
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from quell.errors import JournalError
+from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, unseal
 from quell.journal.rows import Row
-from quell.journal.store import SELECT_ONE, Store
+from quell.journal.store import SELECT_ONE, Store, refuse_other_tables
+from quell.journal.write_ahead import ignored_frames, log_of
 
-SIDES = ("-wal", "-shm")  # files SQLite keeps beside its own
+SIDES = ("-journal", "-wal", "-shm")  # files SQLite keeps beside its own; the last is no data
 #: Rows are looked for until this many ids in a row are missing.
 LARGEST_GAP = 1000
 
@@ -28,18 +30,24 @@ class Salvage:
 
 
 def salvage(path: Path) -> Salvage:
-    """Every row of a damaged journal that can still be read, looked up one by one."""
+    """Every row of a journal that can still be read, looked up one by one; changes nothing."""
     if not _is_cut_off(path):
-        return _salvage(path)
-    # SQLite refuses a file shorter than its header says, so one is read that is filled up.
+        with closing(_connect(path, "ro")) as connection:
+            if _can_read(connection):
+                return _salvage(connection, path)
+    # SQLite refuses a file shorter than its header says, and one whose last transaction has to be
+    # undone, or taken from its log, where it must not write. So a copy is read.
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "journal"
         shutil.copyfile(path, copy)
-        wal = path.with_name(path.name + "-wal")
-        if wal.exists():
-            shutil.copyfile(wal, copy.with_name(copy.name + "-wal"))
-        os.truncate(copy, _promised_size(path))
-        return _salvage(copy)
+        for side in SIDES[:2]:
+            beside = path.with_name(path.name + side)
+            if beside.exists():
+                shutil.copyfile(beside, copy.with_name(copy.name + side))
+        if _is_cut_off(copy):
+            os.truncate(copy, _promised_size(copy))
+        with closing(_connect(copy, "rw")) as connection:
+            return _salvage(connection, path)
 
 
 def _is_cut_off(path: Path) -> bool:
@@ -56,34 +64,35 @@ def _promised_size(path: Path) -> int:
     return (65536 if page == 1 else page) * int.from_bytes(header[28:32], "big")
 
 
-def _salvage(path: Path) -> Salvage:
-    meta: dict[str, Any] = {}
+def _salvage(connection: sqlite3.Connection, path: Path) -> Salvage:
+    with suppress(sqlite3.DatabaseError):
+        refuse_other_tables(connection, path)
+    texts: dict[str, Any] = {}
+    for key in (*REQUIRED, *OPTIONAL, CHECKSUMS):
+        # What cannot be read is not there; of what can, the checksums tell if it is right.
+        with suppress(sqlite3.DatabaseError, TypeError, ValueError):
+            query = "SELECT value FROM meta WHERE key = ?"
+            texts[key] = connection.execute(query, (key,)).fetchone()[0]
+    meta, _ = unseal(texts)
+    width = len(meta["problem"]["names"]) if "problem" in meta else None
     rows: dict[int, Row] = {}
     lost: list[int] = []
-    connection = read_only(path)
-    try:
-        for key in ("problem", "settings", "seed", "starts", "created"):
-            try:
-                query = "SELECT value FROM meta WHERE key = ?"
-                meta[key] = json.loads(connection.execute(query, (key,)).fetchone()[0])
-            except (sqlite3.DatabaseError, TypeError, ValueError):
-                continue
-        missing: list[int] = []
-        number = 0
-        while len(missing) < LARGEST_GAP:
-            number += 1
-            try:
-                values = connection.execute(SELECT_ONE, (number,)).fetchone()
-                row = Row.of_values(values[1:])
-            except (sqlite3.DatabaseError, TypeError, ValueError):
-                row = None  # unreadable, or not there: only a later row can tell
-            if row is None:
-                missing.append(number)
-                continue
-            lost, missing = [*lost, *missing], []
-            rows[number] = row
-    finally:
-        connection.close()
+    missing: list[int] = []
+    number = 0
+    while len(missing) < LARGEST_GAP:
+        number += 1
+        try:
+            values = connection.execute(SELECT_ONE, (number,)).fetchone()
+            row = Row.of_values(values[1:], width)
+        except (sqlite3.DatabaseError, TypeError, ValueError):
+            row = None  # unreadable, or not there: only a later row can tell
+        if row is None:
+            missing.append(number)
+            continue
+        if width is None and row.theta:
+            width = len(row.theta)
+        lost, missing = [*lost, *missing], []
+        rows[number] = row
     return Salvage(meta, rows, tuple(lost))
 
 
@@ -94,8 +103,7 @@ def rescue(path: Path, reason: str) -> str:
     """
     saved = salvage(path)
     kept = _free_name(path)
-    wanted = {"problem", "settings", "seed", "starts"}
-    if not wanted <= set(saved.meta):
+    if not set(REQUIRED) <= set(saved.meta):
         raise JournalError(
             f"the journal {str(path)!r} is damaged ({reason}) and does not say any more what "
             f"problem it is for; {len(saved.rows)} of its rows can be read: "
@@ -124,18 +132,44 @@ def rescue(path: Path, reason: str) -> str:
     )
 
 
-def read_only(path: Path) -> sqlite3.Connection:
-    """A connection that changes nothing, also where the folder cannot be written to."""
-    address = path.absolute().as_uri()
-    connection = sqlite3.connect(f"{address}?mode=ro", uri=True)
+def is_empty(path: Path) -> bool:
+    """Whether there is an SQLite file, and nothing in it."""
+    with closing(_connect(path, "ro")) as connection, suppress(sqlite3.DatabaseError):
+        return not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    return False
+
+
+def keep_ignored_log(path: Path) -> str:
+    """Keep a journal whose write-ahead log is damaged under another name; what to tell the user.
+
+    SQLite would drop the damaged part, and the log when it is done. "" where all is well.
+    """
+    n = ignored_frames(path)
+    if not n:
+        return ""
+    kept = _free_name(path)
+    shutil.copy2(path, kept)
+    shutil.copy2(log_of(path), log_of(kept))
+    return (
+        f"the write-ahead log {str(log_of(path))!r} is damaged: {n} pages of the latest "
+        f"evaluations in it are lost, and points whose answers are lost are evaluated again. "
+        f"Both files are kept as {str(kept)!r} and {str(log_of(kept))!r}"
+    )
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=30)
+
+
+def _can_read(connection: sqlite3.Connection) -> bool:
+    """Whether SQLite reads the file where it is; damage is for whoever reads on."""
     try:
         connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError:
-        connection.close()
-        connection = sqlite3.connect(f"{address}?mode=ro&immutable=1", uri=True)
+        return False
     except sqlite3.DatabaseError:
-        pass  # damaged: whoever reads on will see
-    return connection
+        pass
+    return True
 
 
 def _free_name(path: Path) -> Path:

@@ -4,9 +4,9 @@ import json
 import time
 import zlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from math import isnan, nan
+from math import inf, isfinite, isnan, nan
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.evaluations import Origin
 from quell.evaluations.events import (
+    NOT_ASKED,
     TOLD_BY,
     Answered,
     Asked,
@@ -21,7 +22,9 @@ from quell.evaluations.events import (
     Forgotten,
     this_process,
 )
+from quell.journal.meta import LATEST
 from quell.problem.outcome import FailureKind, Outcome
+from quell.streams import RESERVED
 
 #: "given": an answer of a head start. "tell": any other. "attempt": one that is not final.
 Kind = Literal["given", "ask", "tell", "forget", "attempt"]
@@ -91,18 +94,24 @@ class Row:
         return (*values, checksum(values))
 
     @classmethod
-    def of_values(cls, values: tuple[Any, ...]) -> "Row | None":
-        """The row of SQL values with their checksum; None if they have been damaged."""
-        *entries, found = values
-        if found != checksum(tuple(entries)):
+    def of_values(cls, values: tuple[Any, ...], width: int | None = None) -> "Row | None":
+        """The row of SQL values with their checksum; None if they have been damaged.
+
+        ``width`` is the number of parameters, None where it is not known.
+        """
+        *entries, _ = values
+        if not _is_intact(values):
             return None
         columns = dict(zip(COLUMNS, entries, strict=True))
-        if columns["kind"] not in get_args(Kind) or columns["origin"] not in ("", *Origin):
+        try:
+            columns["theta"] = tuple(json.loads(columns["theta"]))
+        except (TypeError, ValueError, RecursionError):
             return None
-        columns["theta"] = tuple(json.loads(columns["theta"]))
-        columns["reported"] = bool(columns["reported"])
         for name in ("value", "sd", "seconds"):
             columns[name] = nan if columns[name] is None else columns[name]
+        if not _is_sound(columns, width):
+            return None
+        columns["reported"] = bool(columns["reported"])
         return cls(**columns)
 
 
@@ -127,9 +136,57 @@ def evaluated(rows: Iterable[Row]) -> list[Answered]:
 COLUMNS = tuple(column.name for column in fields(Row))
 
 
+def _is_sound(columns: dict[str, Any], width: int | None) -> bool:
+    """Whether the columns have the types and ranges that `Row.event` relies on."""
+    texts = ("kind", "origin", "error", "failure", "note", "traceback", "who")
+    whole = ("call", "index", "reported")
+    real = ("value", "sd", "seconds", "at")
+    if not (
+        all(type(columns[name]) is str for name in texts)
+        and all(type(columns[name]) is int for name in whole)
+        and all(type(columns[name]) is float for name in real)
+        and NOT_ASKED <= columns["index"] < RESERVED
+        and abs(columns["at"]) < LATEST
+        and columns["kind"] in get_args(Kind)
+        and columns["failure"] in ("", *get_args(FailureKind))
+    ):
+        return False
+    if columns["kind"] == "forget":
+        return True
+    theta, sd = columns["theta"], columns["sd"]
+    if (
+        columns["origin"] not in tuple(Origin)
+        or not all(type(x) is float and isfinite(x) for x in theta)
+        or len(theta) != (len(theta) or 1 if width is None else width)
+    ):
+        return False
+    has_value = columns["kind"] in ("given", "tell") and not columns["error"]
+    return not has_value or (isfinite(columns["value"]) and (isnan(sd) or 0.0 <= sd < inf))
+
+
+def what_is_wrong(number: int, *values: Any) -> str:
+    """What to say of a row that cannot be used."""
+    if not _is_intact(values):
+        return f"the checksum of row {number} is wrong"
+    return f"row {number} has the checksum of a row, but not the form"
+
+
 def checksum(values: tuple[Any, ...]) -> int:
     """CRC-32 of SQL values: SQLite itself does not notice a changed number."""
     return zlib.crc32(repr(values).encode())
+
+
+def _is_intact(values: Sequence[Any]) -> bool:
+    """Whether SQL values have the checksum that comes last.
+
+    SQLite has no negative zero, of which earlier versions did not know.
+    """
+    *entries, found = values
+    if found == checksum(tuple(entries)):
+        return True
+    place = COLUMNS.index("value")
+    entries[place] = -0.0 if entries[place] == 0.0 else entries[place]
+    return bool(found == checksum(tuple(entries)))
 
 
 def _kind(answer: Answered) -> Kind:
@@ -146,5 +203,7 @@ def _to_sql(value: Any) -> Any:
     if isinstance(value, tuple):
         return json.dumps(value)  # the shortest text that gives the same binary64 again
     if isinstance(value, float):
-        return None if isnan(value) else float(value)
+        return None if isnan(value) else float(value) + 0.0  # SQLite has no negative zero
+    if isinstance(value, str):  # half of a character, as in the name of a file, is none to SQLite
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
     return int(value) if isinstance(value, bool | np.integer) else value

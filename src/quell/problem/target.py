@@ -23,6 +23,7 @@ from quell.arrays import FloatArray
 from quell.problem.noise import Noise, settle
 from quell.problem.outcome import Outcome
 
+LONGEST_TRACEBACK = 10_000  # characters of it kept, half from its beginning and half from its end
 LONGEST_MESSAGE = 300  # characters of an exception's message kept in the one-line description
 
 
@@ -86,13 +87,16 @@ class Target:
     takes_rng: bool
 
     def evaluate(self, theta: FloatArray, rng: np.random.Generator | None = None) -> Outcome:
-        """The outcome at θ (D,); raises only what is not an ``Exception`` (an interrupt)."""
+        """The outcome at θ (D,); raises only what is no failure of the function (an interrupt).
+
+        ``sys.exit`` is one: it would end the program of everybody else too.
+        """
         if self.vectorised:
             return self._batch(theta[None, :], [rng])[0]
         start = time.perf_counter()
         try:
             outcome = _read_one(self._call(theta, _generator(rng)), self.noise)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             outcome = _raised(error)
         return replace(outcome, seconds=time.perf_counter() - start)
 
@@ -121,7 +125,7 @@ class Target:
         start = time.perf_counter()
         try:
             outcomes = _read_many(self._call(thetas, list(map(_generator, rngs))), n, self.noise)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             outcomes = [_raised(error)] * n
         seconds = (time.perf_counter() - start) / n
         return [replace(outcome, seconds=seconds) for outcome in outcomes]
@@ -135,7 +139,16 @@ def _generator(rng: np.random.Generator | None) -> np.random.Generator:
     return np.random.default_rng() if rng is None else rng
 
 
-def _raised(error: Exception) -> Outcome:
+def _bounded(text: str) -> str:
+    """A traceback of bearable length."""
+    left_out = len(text) - LONGEST_TRACEBACK
+    if left_out <= 0:
+        return text
+    half = LONGEST_TRACEBACK // 2
+    return f"{text[:half]}\n... {left_out} characters left out ...\n{text[-half:]}"
+
+
+def _raised(error: Exception | SystemExit) -> Outcome:
     try:
         message = " ".join(str(error).split())
     except Exception:  # a broken __str__ must not end the run
@@ -143,7 +156,7 @@ def _raised(error: Exception) -> Outcome:
     if len(message) > LONGEST_MESSAGE:
         message = message[: LONGEST_MESSAGE - 3] + "..."
     name = type(error).__name__
-    text = "".join(traceback.format_exception(error))
+    text = _bounded("".join(traceback.format_exception(error)))
     line = f"{name}: {message}" if message else name
     return Outcome.failure(line, kind="exception", traceback=text)
 

@@ -73,6 +73,7 @@ class Session:
                 book.check_beginning(starts, None if evaluations is None else given)
                 given = book.head_start().as_given(problem)
                 about = book.about()
+                book.sign()
             session = cls(Engine(problem, settings, book.seed, book.starts, given), book, about)
             session._replay(on_replay)
         except BaseException:

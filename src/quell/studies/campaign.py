@@ -52,7 +52,7 @@ def try_to(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
     """The function's value and "", or None and what it raised."""
     try:
         return function(*arguments), ""
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return None, f"{type(error).__name__}: {error}"
 
 

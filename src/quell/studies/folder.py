@@ -2,6 +2,7 @@
 
 import json
 import os
+import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, fields
 from hashlib import sha256
@@ -95,15 +96,18 @@ class StudyFolder:
         """The row of a run that was finished with this budget; None if there is none."""
         try:
             content = json.loads(self._summary(name, seed).read_text(encoding="utf-8"))
+            if content["checksum"] != _checksum(content["budget"], content["row"]):
+                return None
             row = _read_row(content["row"])
             same = content["budget"] == budget and (row.problem, row.seed) == (name, seed)
             return row if same and self.journal(name, seed).exists() else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None  # it is made again from the journal
 
     def finish(self, row: Row, budget: int | None) -> None:
         """Keep the row of a run that was finished with this budget."""
         content = jsonable({"budget": budget, "row": asdict(row)})
+        content["checksum"] = _checksum(content["budget"], content["row"])
         path = self._summary(row.problem, row.seed)
         beside = path.with_name(path.name + ".new")
         try:
@@ -119,9 +123,17 @@ class StudyFolder:
         return self.path / (file_stem(problem, seed) + SUMMARY)
 
 
+def _checksum(budget: int | None, row: Any) -> int:
+    """CRC-32 of what is kept of a run: a row must not change by itself."""
+    return zlib.crc32(json.dumps([budget, row], sort_keys=True).encode())
+
+
 def _read_row(entries: dict[str, Any]) -> Row:
+    """The row of plain data; ``TypeError`` or ``ValueError`` for what is none."""
     kinds = {column.name: column.type for column in fields(Row)}
     values: dict[str, Any] = {
         name: float(entry) if kinds[name] is float else entry for name, entry in entries.items()
     }
+    if wrong := [name for name, value in values.items() if type(value) is not kinds[name]]:
+        raise TypeError(f"{wrong[0]} must be {kinds[wrong[0]]}")
     return Row(**values)

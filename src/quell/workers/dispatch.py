@@ -6,6 +6,7 @@ What happens when no answer comes:
   with it (the pool itself is recreated). One that was lost twice in that way is made again alone,
   so that its neighbours do not suffer; lost three times it is given up. Dask makes calls again by
   itself; when it has given up one twice it is given up here too.
+* *A worker is interrupted, or ended by* ``sys.exit``. As if it had died.
 * *A call takes too long.* It is given up. Its worker cannot be interrupted, so it gets no other
   call until it is done; when all are in that state there is nothing left to wait for.
 * *The call cannot be sent to the workers.* ``TypeError``.
@@ -189,13 +190,14 @@ class Dispatch(Generic[Key]):
         # `wait` passes over cancelled futures that no executor has acknowledged; `done` does not.
         for future in [future for future in self._calls if future.done()]:
             call = self._calls.pop(future)
-            try:
-                value = future.result()
-            except (Exception, CancelledError) as error:
+            # Not `result`, which would raise what ended the call as if it had ended the program:
+            # an interrupt of a worker is no interrupt of the run.
+            error = CancelledError() if future.cancelled() else future.exception()
+            if error is not None:
                 self._lose(call, error, relaunch)
             else:
                 self._n_broken = 0
-                self._replies.append(Reply(call.key, value))
+                self._replies.append(Reply(call.key, future.result()))
         self._give_up_late_ones()
 
     def _give_up_late_ones(self) -> None:
@@ -217,7 +219,7 @@ class Dispatch(Generic[Key]):
         call = replace(call, lost=call.lost + 1)
         most = HOPELESS_AFTER_RETRIES if has_tried_again(error) else HOPELESS
         if call.lost >= min(most, self._hopeless):
-            text = f"{type(error).__name__}: {error}"
+            text = f"{type(error).__name__}: {error}".removesuffix(": ")
             if call.lost > 1:
                 text = f"no answer in {call.lost} attempts: {text}"
             self._replies.append(Reply(call.key, error=text))

@@ -73,7 +73,7 @@ def _follow(task: Any) -> Future[Any]:
             return
         try:
             value = task.result()
-        except Exception as error:
+        except BaseException as error:  # of the task, not of the thread that is told about it
             future.set_exception(error)
         else:
             future.set_result(value)

@@ -143,8 +143,8 @@ def _work(connection: Connection, function: Callable[..., Any], arguments: tuple
     """The body of a process: one call, whose value, or what it raised, is sent back."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        answer: tuple[Any, Exception | None] = function(*arguments), None
-    except Exception as error:
+        answer: tuple[Any, BaseException | None] = function(*arguments), None
+    except BaseException as error:  # also sys.exit: nothing else is done here that it could end
         answer = None, error
     try:
         connection.send(answer)
