@@ -2,12 +2,15 @@
 
 import os
 import pickle
+import signal
+import subprocess
 import sys
 import time
 
 import numpy as np
 import pytest
 
+import quell
 from quell import Problem, Settings, infer
 from quell.likelihoods.command import CommandFailed, command
 
@@ -80,6 +83,109 @@ def test_a_timeout_kills_the_program_and_its_children(tmp_path):
     assert not late.exists()
 
 
+def gone(pid, seconds=30.0):
+    """Whether a process ends before long; a zombie is gone."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def wait_for(path, seconds=60.0):
+    """What a file has, once there is something in it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if path.exists() and path.read_text():
+            return path.read_text()
+        time.sleep(0.02)
+    raise AssertionError(f"nothing in {path}")
+
+
+linux = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc")
+
+
+@linux
+def test_a_timeout_kills_what_has_left_its_session(tmp_path):
+    """And does not wait for it to close the program's output, which it has inherited."""
+    file = tmp_path / "pid"
+    inner = "import time; time.sleep(100)"
+    text = (
+        "import subprocess\n"
+        f"p = subprocess.Popen([sys.executable, '-S', '-c', {inner!r}], start_new_session=True)\n"
+        f"open({str(file)!r}, 'w').write(str(p.pid))\ntime.sleep(100)"
+    )
+    for timeout in (4, 40):  # more, if the machine was too busy to start anything
+        started = time.monotonic()
+        with pytest.raises(CommandFailed, match=f"stopped after {timeout} s"):
+            call(program(text, timeout=timeout))
+        assert time.monotonic() - started < 90
+        if file.exists():
+            break
+    assert gone(int(file.read_text()))
+
+
+KILLED = """
+import sys
+import numpy as np
+from quell.likelihoods import command
+code = (
+    "import os, subprocess, sys, time\\n"
+    "inner = [sys.executable, '-S', '-c', 'import time; time.sleep(100)']\\n"
+    "p = subprocess.Popen(inner, start_new_session=True)\\n"
+    "open(sys.argv[1], 'w').write(f'{os.getpid()} {p.pid} ')\\ntime.sleep(100)"
+)
+command([sys.executable, "-S", "-c", code, sys.argv[1]])(np.zeros(1), np.random.default_rng(1))
+"""
+
+
+@linux
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_run_leaves_no_program_behind(tmp_path, how):
+    file = tmp_path / "pids"
+    run = subprocess.Popen([sys.executable, "-c", KILLED, str(file)])
+    pids = [int(word) for word in wait_for(file).split()]
+    os.kill(run.pid, how)
+    run.wait()
+    assert all(gone(pid) for pid in pids)
+
+
+def test_unknown_signals_have_a_number():
+    with pytest.raises(CommandFailed, match=r"signal (40|SIGRT)"):
+        call(program("os.kill(os.getpid(), 40)"))
+
+
+def test_numbers_as_arguments():
+    text = "import sys; print(sys.argv[1:])"
+    argv = ["{a}", "--rate={b:.2f}", "{a}/{b}", "--seed", "{seed}", "{c} {", '{"a": 1}', "{b:d}"]
+    target = command([*PYTHON, text, *argv], names=["a", "b"])
+    with pytest.raises(CommandFailed, match="cannot be read") as caught:
+        call(target, (0.1 + 0.2, 3.0), seed=4)
+    seed = np.random.default_rng(4).integers(2**32)
+    words = ["0.30000000000000004", "--rate=3.00", "0.30000000000000004/3.0", "--seed", str(seed),
+             "{c} {", '{"a": 1}', "3"]  # fmt: skip
+    assert f"cannot be read: {str(words)!r}" in str(caught.value)
+    assert call(command([*PYTHON, "import sys; print(sys.argv[1])", "{x2}"])) == 2.0
+
+
+def test_the_environment_is_not_sent_along(monkeypatch):
+    monkeypatch.setenv("QUELL_SECRET", "swordfish")
+    target = program("print(int(os.environ['A'] + os.environ['QUELL_SECRET']))", env={"A": "1"})
+    assert b"swordfish" not in pickle.dumps(target)
+    monkeypatch.setenv("QUELL_SECRET", "7")  # that of the process that evaluates
+    assert call(target) == 17
+
+
+def test_help_has_the_protocol():
+    for word in ('"theta"', "standard input", "standard output", "{seed}"):
+        assert word in quell.likelihoods.command.__doc__
+
+
 def test_arguments_are_not_seen_by_a_shell(tmp_path):
     nasty = f"; touch {tmp_path}/owned $(touch {tmp_path}/owned) '\" *"
     target = command([*PYTHON, "import sys; print(len(sys.argv[1]))", nasty])
@@ -127,6 +233,9 @@ def test_travels_to_other_processes():
         ([sys.executable], {"timeout": 0}, "timeout"),
         ([sys.executable], {"cwd": "quell-has-no-such-folder"}, "cwd"),
         ([sys.executable], {"names": ["a", "a"]}, "names"),
+        ([sys.executable, "{b}"], {"names": ["a"]}, "no parameter 'b'; the names are a"),
+        ([sys.executable, "{rate}"], {}, "no parameter 'rate'; the names are x1"),
+        ([sys.executable, "-{seed}"], {"names": ["seed"]}, "rename the parameter"),
     ],
 )
 def test_bad_arguments(argv, changes, match):

@@ -1,26 +1,11 @@
-"""An external program as a log-likelihood.
+"""An external program as a log-likelihood; see :func:`command` for what it reads and writes."""
 
-The program is started once per evaluation, without a shell. It reads one JSON object from its
-standard input,
-
-    {"names": ["a", "b"], "theta": [0.5, 2.0], "seed": 1234567}
-
-and writes its answer as the last line of its standard output: a JSON object with "value" and, if
-it knows it, "sd"; or one or two numbers. Infinity is allowed in either form (zero density is
--Infinity, or -inf). "seed" is there so that the program's own random numbers can be those of the
-evaluation; it is a function of the run's seed and the evaluation's index.
-
-An exit code other than 0, no answer, or one that cannot be read is a failed evaluation, with the
-end of what the program wrote to its standard error in the message.
-"""
-
-import contextlib
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
@@ -29,9 +14,13 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.checks import coordinate_names, seconds
+from quell.likelihoods.programs import TimedOut, run_program
 
 #: Characters of the program's standard error that are kept.
 LONGEST_TAIL = 1000
+#: A place for a number in an argument: a name in braces, with a format or without.
+PLACE = re.compile(r"\{([^{}:]+)(:[^{}]*)?\}")
+SEED = "seed"
 
 
 class CommandFailed(RuntimeError):
@@ -49,14 +38,20 @@ class Command:
 
     def __call__(self, theta: FloatArray, rng: np.random.Generator) -> Any:
         """The value at θ (D,), or the pair (value, SD)."""
-        question = {
-            "names": coordinate_names(self.names, len(theta)),
-            "theta": theta.tolist(),
-            "seed": int(rng.integers(2**32)),
-        }
-        code, output, errors = self._run(json.dumps(question))
+        names = coordinate_names(self.names, len(theta))
+        question = {"names": names, "theta": theta.tolist(), SEED: int(rng.integers(2**32))}
+        numbers = {SEED: question[SEED], **dict(zip(names, theta.tolist(), strict=True))}
+        argv = [self.argv[0], *(_filled(part, numbers) for part in self.argv[1:])]
+        try:
+            code, output, errors = run_program(
+                argv, json.dumps(question), timeout=self.timeout, cwd=self.cwd, env=self.env
+            )
+        except TimedOut as late:
+            raise CommandFailed(
+                f"{self._name()} was stopped after {self.timeout:g} s{_tail(late.errors)}"
+            ) from None
         if code != 0:
-            how = f"exit code {code}" if code > 0 else f"signal {signal.Signals(-code).name}"
+            how = f"exit code {code}" if code > 0 else f"signal {_signal_name(-code)}"
             raise CommandFailed(f"{self._name()} ended with {how}{_tail(errors)}")
         try:
             return _read(output)
@@ -69,25 +64,6 @@ class Command:
     def _name(self) -> str:
         return repr(os.path.basename(self.argv[0]))
 
-    def _run(self, question: str) -> tuple[int, str, str]:
-        """Exit code, standard output and standard error."""
-        with subprocess.Popen(
-            self.argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            cwd=self.cwd, env=self.env, text=True, errors="replace", start_new_session=True,
-        ) as process:  # fmt: skip
-            try:
-                output, errors = process.communicate(question, self.timeout)
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                _, errors = process.communicate()
-                raise CommandFailed(
-                    f"{self._name()} was stopped after {self.timeout:g} s{_tail(errors)}"
-                ) from None
-            except BaseException:  # an interrupt must not leave the program behind
-                _kill(process)
-                raise
-        return process.returncode, output, errors
-
 
 def command(
     argv: Sequence[str | PathLike[str]],
@@ -99,22 +75,39 @@ def command(
 ) -> Command:
     """A log-likelihood that starts the program ``argv`` for every evaluation.
 
+    The program reads one JSON object from its standard input, ::
+
+        {"names": ["a", "b"], "theta": [0.5, 2.0], "seed": 1234567}
+
+    or gets what it needs as arguments: in ``["simulate", "{a}", "--rate={b}", "--seed", "{seed}"]``
+    the names in braces are replaced by their numbers, with all digits, or in the format after a
+    colon (``{a:.3f}``, ``{n:d}``). Other braces are left alone. "seed" is there so that the
+    program's own random numbers can be those of the evaluation; it is a function of the run's
+    seed and the evaluation's index.
+
+    It writes its answer as the last line of its standard output: one number, the log-likelihood,
+    or two, with the SD of its noise (``-12.5 0.3``); or a JSON object with "value" and, if it
+    knows it, "sd". Infinity is allowed in either form (zero density is -inf, or -Infinity).
+
+    An exit code other than 0, no answer, or one that cannot be read is a failed evaluation, with
+    the end of what the program wrote to its standard error in the message.
+
     Parameters
     ----------
     argv
-        The program and its arguments, each as it is: there is no shell.
+        The program and its arguments: there is no shell.
     names
         Names of the parameters, passed on to the program; x1 .. xD by default.
     timeout
         Seconds after which the program, and all it has started, is killed: the evaluation has
-        failed.
+        failed. It is killed as well when the run is, in whatever way.
     cwd, env
-        Working folder, and variables added to the environment.
+        Working folder, and variables added to the environment, which is that of the process that
+        evaluates.
 
     Returns
     -------
-    A function to be passed to :class:`quell.Problem`; it can be sent to other processes. What
-    the program reads and writes is described in :mod:`quell.likelihoods.command`.
+    A function to be passed to :class:`quell.Problem`; it can be sent to other processes.
 
     Examples
     --------
@@ -123,6 +116,10 @@ def command(
     >>> target = command([sys.executable, "-c", program])
     >>> target(np.array([3.0]), np.random.default_rng(1))
     (-9.0, 0.5)
+    >>> program = "import sys; print(-float(sys.argv[1])**2)"
+    >>> command([sys.executable, "-c", program, "{a}"], names=["a"])(
+    ...     np.array([3.0]), np.random.default_rng(1))
+    -9.0
     """
     if isinstance(argv, str | bytes | PathLike):
         raise TypeError(
@@ -136,17 +133,68 @@ def command(
     folder = None if cwd is None else fspath(cwd)
     if folder is not None and not os.path.isdir(folder):
         raise ValueError(f"cwd must be a folder, got {folder!r}")
-    variables = None if env is None else {**os.environ, **env}
+    folder = None if folder is None else os.path.abspath(folder)
+    variables = None if env is None else {str(name): str(env[name]) for name in env}
     path = None if variables is None else variables.get("PATH")
     program = parts[0]
     # A path in it is looked up from the working folder, a bare name in PATH.
     place = os.path.join(folder or "", program) if os.path.dirname(program) else program
     if shutil.which(place, path=path) is None:
         raise ValueError(f"argv[0]: there is no program {program!r} that can be run")
-    return Command(
-        parts, None if names is None else coordinate_names(names, len(tuple(names))), timeout,
-        folder, variables,
-    )  # fmt: skip
+    names = None if names is None else coordinate_names(names, len(tuple(names)))
+    _check_places(parts, names)
+    return Command(parts, names, timeout, folder, variables)
+
+
+def _check_places(argv: Sequence[str], names: Sequence[str] | None) -> None:
+    """``ValueError`` for an argument that is a place for a number nobody has."""
+    for i, part in enumerate(argv[1:], 1):
+        found = [name for name, _ in PLACE.findall(part)]
+        if SEED in found and names is not None and SEED in names:
+            raise ValueError(
+                f"argv[{i}] has {{{SEED}}}, which is both a parameter and the seed of an "
+                "evaluation; rename the parameter"
+            )
+        alone = re.fullmatch(r"\{(\w+)(:[^{}]*)?\}", part)
+        if alone is None or alone[1] == SEED:
+            continue
+        known = re.fullmatch(r"x[1-9]\d*", alone[1]) if names is None else alone[1] in names
+        if not known:
+            text = "x1, x2, ... (pass names= for others)" if names is None else ", ".join(names)
+            raise ValueError(
+                f"argv[{i}] is {part!r}, but there is no parameter {alone[1]!r}; the names are "
+                f"{text}, and {SEED!r} (with a space behind the brace it is left as it is)"
+            )
+
+
+def _filled(part: str, numbers: Mapping[str, float]) -> str:
+    """An argument with numbers in their places.
+
+    >>> _filled("--rate={b} {c}", {"a": 1.0, "b": 0.1})
+    '--rate=0.1 {c}'
+    """
+
+    def number(place: re.Match[str]) -> str:
+        if place[1] not in numbers:
+            return place[0]
+        value, form = numbers[place[1]], (place[2] or ":")[1:]
+        if not form:
+            return repr(value)
+        return format(int(value) if form.endswith("d") and value == int(value) else value, form)
+
+    return PLACE.sub(number, part)
+
+
+def _signal_name(number: int) -> str:
+    """A signal as people know it.
+
+    >>> _signal_name(9), _signal_name(77)
+    ('SIGKILL', '77')
+    """
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return str(number)
 
 
 def _read(output: str) -> Any:
@@ -180,12 +228,3 @@ def _tail(errors: str) -> str:
         return " (nothing on its standard error)"
     cut = "..." if len(errors) > LONGEST_TAIL else ""
     return f"; standard error: {cut}{errors[-LONGEST_TAIL:]}"
-
-
-def _kill(process: "subprocess.Popen[str]") -> None:
-    """End a program and everything it has started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:  # pragma: no cover
-            process.kill()
