@@ -7,7 +7,8 @@ What happens when no answer comes:
   so that its neighbours do not suffer; lost three times it is given up. Dask makes calls again by
   itself; when it has given up one twice it is given up here too.
 * *A worker is interrupted, or ended by* ``sys.exit``. As if it had died.
-* *A call takes too long.* It is given up. Its worker cannot be interrupted, so it gets no other
+* *A call takes too long.* It is given up. Time counts from when it is given to workers that are
+  ready (see `readiness`). Its worker cannot be interrupted, so it gets no other
   call until it is done; when all are in that state there is nothing left to wait for.
 * *The call cannot be sent to the workers.* ``TypeError``.
 """
@@ -38,6 +39,7 @@ from quell.workers.executors import (
     submit,
     unsendable,
 )
+from quell.workers.readiness import Readiness
 
 #: A call that was lost this often with a broken pool is made again alone; this often, given up.
 ALONE, HOPELESS = 2, 3
@@ -99,6 +101,7 @@ class Dispatch(Generic[Key]):
         self._is_elastic = workers is None and is_dask(executor)
         self._counted = time.monotonic()
         self._own: ProcessPoolExecutor | None = None
+        self._readiness = Readiness()
         self._n_broken = 0
         self._calls: dict[Future[Any], _Call[Key]] = {}
         self._grounded: list[_Call[Key]] = []  # lost ones, to be made alone
@@ -162,12 +165,16 @@ class Dispatch(Generic[Key]):
             self._size, self._counted = count_workers(self._executor), time.monotonic()
 
     def _launch(self, call: _Call[Key]) -> None:
-        deadline = inf if self._timeout is None else time.monotonic() + self._timeout
+        deadline = inf
+        if self._timeout is not None:
+            self._readiness.ensure(self._executor, (call.function, call.arguments), self._size)
+            deadline = time.monotonic() + self._timeout
         try:
             future = self._submit(call)
         except BrokenExecutor as error:
             self._renew(error)
-            future = self._submit(call)
+            self._launch(call)
+            return
         except Exception as error:
             if is_unsendable(error):
                 raise unsendable(self._what, error) from error
