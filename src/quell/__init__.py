@@ -3,7 +3,7 @@
 from quell import likelihoods
 from quell.errors import InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations
-from quell.infer import infer
+from quell.infer import fit, infer
 from quell.journal import read_journal
 from quell.problem import Problem
 from quell.results import Marginal, Posterior, Result
@@ -26,6 +26,7 @@ __all__ = [
     "Settings",
     "StudyResult",
     "__version__",
+    "fit",
     "infer",
     "likelihoods",
     "read_journal",

@@ -12,6 +12,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.progress import Progress
 from quell.results import Result
+from quell.run.beginning import refuse_unless_noise_is_known
 from quell.run.loop import Callback, Loop
 from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small
@@ -45,7 +46,7 @@ def infer(
         The log-likelihood, its parameters with bounds and prior, and its noise.
     budget
         Evaluations of the target, failed ones included; 50 (D + 2) for exact targets and
-        75 (D + 2) for noisy ones by default.
+        75 (D + 2) for noisy ones by default. 0 evaluates nothing: see :func:`fit`.
     seed
         The run is a function of the seed and the target; a random one is drawn, and reported
         in the result, if there is none.
@@ -53,7 +54,7 @@ def infer(
         Where to begin: a point (D,), several (n, D), or an earlier result.
     evaluations
         A head start that does not count against the budget: a table of evaluations, or
-        (points, values) or (points, values, sds).
+        (points, values) or (points, values, sds). The run begins with all that follows from it.
     settings
         How the algorithm works; see :class:`quell.Settings`.
     executor
@@ -126,6 +127,8 @@ def infer(
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
     check_budget(budget, problem)
+    if budget != 0:
+        _ = problem.target  # refused at once where there is none
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
     retries = integer("retries", retries, least=0)
@@ -136,6 +139,8 @@ def infer(
         )  # fmt: skip
         try:
             refuse_if_too_small(budget, session.engine)
+            if budget == 0:
+                refuse_unless_noise_is_known(problem, session.engine.table)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
             display.say(session.continued)
             if journal_check:
@@ -160,6 +165,69 @@ def _compare(session: Session, pool: Pool) -> None:
                 session.engine.table,
             ) from None
         raise
+
+
+def fit(
+    problem: Problem,
+    evaluations: Evaluations | Sequence[ArrayLike],
+    *,
+    seed: int | None = None,
+    settings: Settings | None = None,
+) -> Result:
+    """The posterior and the evidence that follow from given evaluations, without any more.
+
+    The surrogate and the posterior are fitted until they do not change any more.
+
+    Parameters
+    ----------
+    problem
+        The parameters with bounds and prior, and the noise. Its log-likelihood is never called, and
+        may be None.
+    evaluations
+        A table of evaluations, or (points, values) or (points, values, sds): of at least ten
+        different points, or D if that is more.
+    seed, settings
+        As in :func:`infer`.
+
+    Returns
+    -------
+    Result
+        As from :func:`infer`. It has not ``converged``: whether more evaluations would change it is
+        not known.
+
+    Raises
+    ------
+    ValueError
+        There are too few evaluations, or it is not known whether they are noisy.
+
+    Notes
+    -----
+    The answer can be no better than where the points are. If they leave out a part of the
+    posterior, or lie on a coarse grid, ``infer(problem, evaluations=..., budget=...)`` adds the
+    points that are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> problem = Problem(
+    ...     None, lower=-10, upper=10, plausible_lower=-3, plausible_upper=3, noise="exact",
+    ... )
+    >>> points = np.linspace(-4, 4, 15)[:, None]
+    >>> result = fit(problem, (points, -0.5 * points[:, 0]**2), seed=1)
+    >>> bool(abs(result.log_evidence - np.log(np.sqrt(2 * np.pi) / 20)) < 0.01)
+    True
+    """
+    session = Session.begin(problem, seed=seed, settings=settings, evaluations=evaluations)
+    engine = session.engine
+    missing = len(engine.settled.design)
+    if missing:
+        n_distinct = engine.table.n_distinct
+        raise ValueError(
+            f"evaluations must have at least {n_distinct + missing} different points with a "
+            f"value, got {n_distinct}"
+        )
+    refuse_unless_noise_is_known(problem, engine.table)
+    return session.result([f"fitted to {engine.table.n_distinct} given points"])
 
 
 def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:

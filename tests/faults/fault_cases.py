@@ -122,7 +122,9 @@ PROBLEMS = [
 ]  # fmt: skip
 
 ARGUMENTS = [
-    Case("a budget of 0", "ValueError", "budget", lambda _: run(budget=0)),
+    Case("a negative budget", "ValueError", "budget", lambda _: run(budget=-1)),
+    Case("a budget of 0 without a head start", "ValueError", "budget", lambda _: run(budget=0)),
+    Case("a run without a log-likelihood", "ValueError", "quell.fit", lambda _: run(target=None)),
     Case("a budget smaller than the design", "ValueError", "at least 10", lambda _: run(budget=9)),
     Case("a negative seed", "ValueError", "seed", lambda _: run(seed=-1)),
     Case("a start out of bounds", "ValueError", "start", lambda _: run(start=[11.0])),

@@ -129,7 +129,6 @@ class AsyncObject:
 V, T = ValueError, TypeError
 BAD = [
     ({"target": 3}, T, r"log_likelihood must be a function of the parameters, .* type int"),
-    ({"target": None}, T, r"log_likelihood must be a function"),
     ({"target": lambda: 0.0}, T, r"log_likelihood must be callable .* its signature is \(\)"),
     ({"target": lambda a, b: a + b}, T, r"signature is \(a, b\) .*'b'; use functools.partial"),
     ({"target": lambda rng, theta: theta + rng}, T, r"and rng by name, but its signature is"),

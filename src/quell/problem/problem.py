@@ -31,7 +31,8 @@ class Problem:
     ----------
     log_likelihood
         A function of θ (D,) that returns the log-likelihood, or the pair (value, SD of its
-        noise). If it has a parameter ``rng`` it is given a fresh ``numpy.random.Generator``.
+        noise). If it has a parameter ``rng`` it is given a fresh ``numpy.random.Generator``. None
+        where nothing is to be evaluated here: for `quell.fit` and `quell.Sampler`.
     lower, upper
         Hard bounds, (D,) or a scalar for all; infinite where there is none. Equal bounds fix a
         parameter at that value.
@@ -99,7 +100,7 @@ class Problem:
     True
     """
 
-    log_likelihood: Callable[..., Any]
+    log_likelihood: Callable[..., Any] | None
     space: InferenceSpace  #: the map to the inference space; holds the bounds of integers' cells
     prior: Prior  #: with ``log_density``, ``is_proper``, ``is_included``, ``support``
     noise: Noise
@@ -110,7 +111,7 @@ class Problem:
 
     def __init__(
         self,
-        log_likelihood: Callable[..., Any],
+        log_likelihood: Callable[..., Any] | None,
         *,
         lower: ArrayLike,
         upper: ArrayLike,
@@ -126,7 +127,7 @@ class Problem:
         noise_guess: float | None = None,
         constraint: Callable[[FloatArray], Any] | None = None,
     ) -> None:
-        takes_rng = accepts_rng(log_likelihood)
+        takes_rng = log_likelihood is not None and accepts_rng(log_likelihood)
         vectorised = flag("vectorised", vectorised)
         noise = check_noise(noise)
         box = (lower, upper, plausible_lower, plausible_upper)
@@ -199,6 +200,12 @@ class Problem:
     @cached_property
     def target(self) -> Target:
         """The log-likelihood and how to call it: what a worker needs."""
+        if self.log_likelihood is None:
+            raise ValueError(
+                "the problem has no log_likelihood, so nothing can be evaluated (pass one to "
+                "Problem, use quell.fit for evaluations made elsewhere, or quell.Sampler to "
+                "evaluate points yourself)"
+            )
         return Target(self.log_likelihood, self.noise, self.vectorised, self.takes_rng)
 
     def with_noise(self, noise: Noise) -> "Problem":

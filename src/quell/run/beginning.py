@@ -42,6 +42,18 @@ def head_start(
     return Evaluations.from_arrays(*evaluations, problem=problem)
 
 
+def refuse_unless_noise_is_known(problem: Problem, given: Evaluations) -> None:
+    """``ValueError`` where nothing will be evaluated, and what is given does not tell the noise.
+
+    One SD is enough: where others are missing, the size of their noise is fitted.
+    """
+    if problem.noise == "auto" and not np.isfinite(given.sd[given.ok]).any():
+        raise ValueError(
+            'noise="auto" cannot be settled, because the given evaluations have no SDs and nothing '
+            'is evaluated: choose noise="exact" or noise="unknown", or give SDs'
+        )
+
+
 def start_points(problem: Problem, start: ArrayLike | Result | None, seed: int) -> FloatArray:
     """Points (n, D) to evaluate first: those given, or the mode and draws of an earlier result."""
     if start is None:

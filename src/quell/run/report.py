@@ -10,6 +10,7 @@ from quell.results import Posterior, Result
 from quell.settings import Settings
 from quell.vbmc import Iteration, Solution
 from quell.vbmc.evidence import Evidence
+from quell.vbmc.settle import are_all_given
 from quell.vbmc.state import Action
 
 
@@ -40,7 +41,10 @@ def make_result(
         log_evidence_sd=estimate.sd if proper else np.nan,
         evidence_method=estimate.method,
         converged=chosen.stable,
-        reasons=(*reasons, *_caveats(chosen, history, proper=proper)),
+        reasons=(
+            *reasons,
+            *_caveats(chosen, history, proper=proper, all_given=are_all_given(table)),
+        ),
         iterations=history,
         chosen=chosen.index,
         boosted=boosted,
@@ -53,7 +57,9 @@ def make_result(
     )
 
 
-def _caveats(chosen: Iteration, history: Sequence[Iteration], *, proper: bool) -> list[str]:
+def _caveats(
+    chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False
+) -> list[str]:
     caveats = []
     lost = sum(iteration.action == Action.WENT_BACK for iteration in history)
     if lost:
@@ -64,7 +70,12 @@ def _caveats(chosen: Iteration, history: Sequence[Iteration], *, proper: bool) -
             "the surrogate expects a higher density than was ever seen, so neither posterior nor "
             "evidence can be trusted: make the plausible box narrower, or give a start"
         )
-    if not chosen.stable:
+    if all_given:
+        caveats.append(
+            "all evaluations are your own, so whether more of them would change the solution is "
+            "not known: let the run choose some (quell.infer with evaluations= and a budget)"
+        )
+    elif not chosen.stable:
         caveats.append(
             "the solution has not been stable for long enough (reliability index "
             f"{chosen.reliability:.2g}, which has to stay below 1): use a larger budget, or "

@@ -29,7 +29,7 @@ def check_budget(budget: Any, problem: Problem) -> None:
     """``ValueError`` for what is no budget; None is the default one."""
     if budget is None:
         return
-    integer("budget", budget, least=1)
+    integer("budget", budget, least=0)
     if budget == 1 and problem.noise == "auto":
         raise ValueError(
             'budget must be at least 2 with noise="auto", which may evaluate the first '

@@ -1,10 +1,11 @@
 """The algorithm: Variational Bayesian Monte Carlo as two steps on one state.
 
-``step`` proposes points and absorbs values; ``update`` ends an iteration; ``training_set`` is what
-the surrogate is trained on, of very many points a ``subset``, and ``training`` its fit;
-``reliability``, ``warmup`` and ``whitening``, along the ``curvature``, are the rules; ``finish``
-chooses and polishes what is returned, ``evidence`` estimates the log evidence; ``state`` is what
-they all pass on. None of it keeps the time or looks at a clock.
+``step`` proposes points and absorbs values; ``update`` ends an iteration, and ``settle`` many of
+them, where many evaluations came together; ``training_set`` is what the surrogate is trained on, of
+very many points a ``subset``, and ``training`` its fit; ``reliability``, ``warmup`` and
+``whitening``, along the ``curvature``, are the rules; ``finish`` chooses and polishes what is
+returned, ``evidence`` estimates the log evidence; ``state`` is what they all pass on. None of it
+keeps the time or looks at a clock.
 """
 
 from quell.vbmc.finish import best_iteration, boost

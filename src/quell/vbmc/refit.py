@@ -138,10 +138,13 @@ def _record(
     )
     n_evaluations = len(state.evaluations)
     believable = rel.is_believable(elbo, gp.data)
-    stable = believable and rel.is_stable(
-        state.history, n_evaluations, elbo.lower_confidence_bound(rel.IMPROVEMENT_BETA), r,
-        noisy=state.noisy, batch=settings.batch,
-    )  # fmt: skip
+    if state.settling:  # no test of stability, but it may show that there was none
+        stable = believable and state.history[-1].stable and r < rel.RELIABLE
+    else:
+        stable = believable and rel.is_stable(
+            state.history, n_evaluations, elbo.lower_confidence_bound(rel.IMPROVEMENT_BETA), r,
+            noisy=state.noisy, batch=settings.batch,
+        )  # fmt: skip
     return Iteration(
         index=len(state.history) + 1,
         action=action,
@@ -161,4 +164,5 @@ def _record(
             state.space, variational.mixture, elbo, gp.data, gp.theta, gp.weights, state.support
         ),
         believable=believable,
+        settling=state.settling,
     )  # fmt: skip

@@ -64,13 +64,26 @@ def reliability_index(
     """
     if previous is None or n_before < UNJUDGED_ITERATIONS:
         return np.inf
-    sd_tolerance = np.sqrt(BASE_SD_TOLERANCE * noise_sd)
-    sd_tolerance = min(LARGEST_SD_TOLERANCE, max(BASE_SD_TOLERANCE, sd_tolerance))
-    kl_tolerance = KL_TOLERANCE * np.sqrt(dimension)
+    sd_tolerance, kl_tolerance = tolerances(noise_sd, dimension)
     return float(
         (abs(elbo - previous.elbo) / sd_tolerance + elbo_sd / sd_tolerance + gskl / kl_tolerance)
         / 3
     )
+
+
+def tolerances(noise_sd: float, dimension: int) -> tuple[float, float]:
+    """Δ_SD of the ELBO and Δ_KL of the posterior (supplement B.1, Eq. S9)."""
+    sd = min(LARGEST_SD_TOLERANCE, max(BASE_SD_TOLERANCE, np.sqrt(BASE_SD_TOLERANCE * noise_sd)))
+    return float(sd), float(KL_TOLERANCE * np.sqrt(dimension))
+
+
+def has_changed(now: Iteration, before: Iteration, dimension: int) -> bool:
+    """Whether the solution is another one than in the iteration ``before``.
+
+    Whatever its uncertainty: the ELBO or the posterior has changed by more than its tolerance.
+    """
+    sd_tolerance, kl_tolerance = tolerances(now.noise_sd, dimension)
+    return bool(abs(now.elbo - before.elbo) > sd_tolerance or not now.gskl <= kl_tolerance)
 
 
 def is_believable(elbo: Elbo, data: TrainingData) -> bool:
@@ -87,7 +100,11 @@ def is_stable(
     history: Sequence[Iteration], n_evaluations: int, lower_bound: float, reliability: float,
     *, noisy: bool, batch: int,
 ) -> bool:  # fmt: skip
-    """Whether a new iteration with these figures makes the solution stable."""
+    """Whether a new iteration with these figures makes the solution stable.
+
+    Iterations without new evaluations, that only settle what came together, do not count.
+    """
+    history = [it for it in history if not it.settling]
     n_stable = int(np.ceil(STABLE_EVALUATIONS[noisy] / batch))
     index = len(history) + 1
     if index < n_stable or not reliability < RELIABLE:

@@ -62,7 +62,7 @@ class Iteration:
     ``n_evaluations`` counts all rows of the table, a head start too. ``gskl`` is the change of the
     posterior since the last one, ``reliability`` the index r, ``noise_sd`` the noise near the
     mode. ``cpu_seconds`` is the algorithm's own time since the last one, set by whoever keeps the
-    time.
+    time. ``settling``: one of several on evaluations that came together (see `quell.vbmc.settle`).
     """
 
     index: int
@@ -82,6 +82,7 @@ class Iteration:
     solution: Solution = field(repr=False)
     believable: bool = True
     cpu_seconds: float = np.nan
+    settling: bool = False
 
     def lower_bound(self, beta: float) -> float:
         """ELCBO_β of this iteration."""
@@ -106,8 +107,9 @@ class State:
     ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
     is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
     hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
-    ``compress``: very low values are compressed in warm-up. ``support`` says where the density is
-    zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
+    ``compress``: very low values are compressed in warm-up; ``settling``: iterations are made
+    without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
+    within the bounds; ``cuts`` are planes beside it, in x.
     """
 
     space: InferenceSpace
@@ -134,8 +136,9 @@ class State:
     frequent: bool = True
     n_asked: int = 0
     compress: bool = True
-    support: Support | None = None
-    cuts: Edges | None = None
+    ``compress``: very low values are compressed in warm-up; ``settling``: iterations are made
+    without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
+    within the bounds; ``cuts`` are planes beside it, in x.
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

@@ -28,6 +28,7 @@ from quell.problem import Problem
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
+from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
 from quell.vbmc.support import inside
 from quell.vbmc.training import quick_fit, refit_is_due
@@ -233,13 +234,14 @@ def absorb(
     for theta in evaluations.theta[len(evaluations) - new :]:
         x = state.space.to_inference(theta)
         state = replace(state, box=expand_box(state.box, x))
-    if state.fit is None:
-        if not enough_for_a_fit(state):
-            return state
-        return end_iteration(rng, state, settings)
-    if state.in_iteration >= settings.batch:
-        return end_iteration(rng, state, settings)
-    return quick_update(rng, state, settings)
+    first = state.fit is None
+    if first and not enough_for_a_fit(state):
+        return state
+    if not first and state.in_iteration < settings.batch:
+        return quick_update(rng, state, settings)
+    design = max(state.dimension, SMALLEST_DESIGN) if first else None
+    owed = iterations_owed(state, settings.batch, design)
+    return settle(rng, end_iteration(rng, state, settings), settings, owed - 1)
 
 
 def enough_for_a_fit(state: State) -> bool:
@@ -268,7 +270,14 @@ def quick_update(rng: np.random.Generator, state: State, settings: Settings) -> 
 
 
 def close_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
-    """End an iteration early, so that the last few evaluations count too."""
-    if state.fit is None or state.in_iteration == 0:
+    """End an iteration early, so that the last few evaluations count too.
+
+    Where all evaluations are the user's own there is more to do, however few they are.
+    """
+    if state.fit is None:
         return state
-    return end_iteration(rng, state, settings)
+    if state.in_iteration > 0:
+        state = end_iteration(rng, state, settings)
+    if are_all_given(state.evaluations):
+        state = settle(rng, state, settings, MOST_ITERATIONS)
+    return state

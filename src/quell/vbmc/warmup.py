@@ -69,7 +69,8 @@ def warmup_is_over(state: State, batch: int, *, by_elbo_alone: bool = False) -> 
     long_stall = since > LONG_STALL + LONG_STALL_PER_DIMENSION * state.dimension
 
     last_trim = state.trims[-1] if state.trims else 0
-    far_enough = history[-1].n_evaluations - last_trim >= TRIMMING_INTERVAL
+    # Where nothing new comes there is nothing to wait for.
+    far_enough = state.settling or history[-1].n_evaluations - last_trim >= TRIMMING_INTERVAL
     return bool(((elbo_stalled and lcb_stalled) or long_stall) and far_enough)
 
 
