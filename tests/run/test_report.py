@@ -44,6 +44,16 @@ def test_only_if_there_was_nothing_else_to_return():
     assert "trusted" not in caveats(best_iteration(history), history)
 
 
+def test_lost_for_good_at_the_end():
+    history = make_history(4, elbo=[-3.0, -2.0, 2e7, 2e7], believable=[True, True, False, False])
+    found = caveats(best_iteration(history), history)
+    assert "at the end of the run" in found
+    assert "the solution after 15 evaluations" in found
+    found_again = make_history(4, believable=[True, True, False, True])
+    for chosen in found_again:
+        assert "at the end of the run" not in caveats(chosen, found_again)
+
+
 def test_they_are_among_the_reasons_of_a_result():
     result = run(make(noisy))
     chosen = result.iterations[result.chosen - 1]

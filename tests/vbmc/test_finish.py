@@ -5,11 +5,19 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers.vbmc import elbo_of, fitted_state, make_history, solution_of
+from helpers.vbmc import (
+    elbo_of,
+    fitted_state,
+    hand_theta,
+    make_history,
+    solution_of,
+    unbounded_problem,
+)
 
 from quell import Settings
+from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture
-from quell.vbmc import best_iteration, boost, finish
+from quell.vbmc import Solution, best_iteration, boost, finish
 
 
 class TestBestIteration:
@@ -129,6 +137,31 @@ class TestBoost:
         new, taken = boost(np.random.default_rng(0), start, Settings())
         assert not taken
         assert new.mixture is bad
+
+    def test_a_mixture_that_promises_more_than_was_seen_is_refused_even_if_better(
+        self, monkeypatch
+    ):
+        """Observations on a ring: inside, the surrogate expects more than any of them."""
+        angle = np.linspace(0, 2 * np.pi, 13)[:-1]
+        x = 0.12 + 0.45 * np.column_stack([np.cos(angle), np.sin(angle)])
+        omega = np.exp(-1.4)
+        data = TrainingData.from_arrays(x, np.full(12, -0.5 * (0.45 / omega) ** 2))
+        theta, base = hand_theta(2, 1), Mixture([1.0], [[0.12, 0.12]], [1.0], [1.0, 1.0])
+        theta[0, 2] = np.log(0.05)  # it is sure of it
+        gp = GaussianProcess.condition(data, theta)
+        wide, better = (
+            replace(base, scales=np.array([0.35])),
+            replace(base, scales=np.array([0.25])),
+        )
+        lower, higher = elbo_of(gp, wide), elbo_of(gp, better)
+        assert higher.lower_confidence_bound(3) > lower.lower_confidence_bound(3) + 0.1
+        assert higher.expected_log_joint.mean > data.y.max() > lower.expected_log_joint.mean
+        self.replaced(monkeypatch, better)
+        space = unbounded_problem(2).space
+        start = Solution(space, wide, lower, data, theta, gp.weights)
+        new, taken = boost(np.random.default_rng(0), start, Settings())
+        assert not taken
+        assert new.mixture is wide
 
     def test_asks_for_enough_components_and_never_fewer_than_there_are(self, solution, monkeypatch):
         asked = []

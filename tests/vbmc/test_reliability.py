@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture
+from quell.variational import Elbo
 from quell.vbmc.reliability import (
     STABLE_EVALUATIONS,
     is_believable,
@@ -205,17 +206,22 @@ class TestNoiseNearMode:
 class TestBelievable:
     """The expected log joint of a posterior is below the largest value there is."""
 
-    def promise(self, excess):
+    def promise(self, excess, sd=0.1, entropy=1.0):
         data = fitted_state().fit.gp.data
-        joint = SimpleNamespace(mean=data.y.max() + excess)
-        return is_believable(SimpleNamespace(expected_log_joint=joint), data)
+        joint = SimpleNamespace(mean=data.y.max() + excess, sd=sd)
+        return is_believable(Elbo(joint, entropy), data)
 
     @pytest.mark.parametrize(
         ("excess", "believable"),
-        [(-10.0, True), (0.0, True), (1e-6, False), (2e7, False), (np.nan, False), (np.inf, False)],
-    )
+        [(-10.0, True), (0.0, True), (1e-6, False), (2e7, False), (np.nan, False), (np.inf, False),
+         (-np.inf, False)],
+    )  # fmt: skip
     def test_no_more_than_was_seen(self, excess, believable):
         assert self.promise(excess) == believable
+
+    @pytest.mark.parametrize("bad", [{"sd": np.nan}, {"sd": np.inf}, {"entropy": np.nan}])
+    def test_nothing_that_is_no_number(self, bad):
+        assert not self.promise(-1.0, **bad)
 
     def test_of_an_honest_fit(self):
         state = fitted_state()

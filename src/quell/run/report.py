@@ -65,6 +65,12 @@ def _caveats(
     if lost:
         times = "once" if lost == 1 else f"{lost} times"
         caveats.append(f"the surrogate was lost {times}, and the run went on from before")
+    later = [iteration.believable for iteration in history[chosen.index :]]
+    if chosen.believable and later and not later[-1]:
+        caveats.append(
+            "at the end of the run the surrogate expects a higher density than was ever seen, and "
+            f"is not used: this is the solution after {chosen.n_evaluations} evaluations"
+        )
     if not chosen.believable:
         caveats.append(
             "the surrogate expects a higher density than was ever seen, so neither posterior nor "

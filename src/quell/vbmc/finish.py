@@ -10,6 +10,7 @@ from quell.mixture.divergence import gaussian_skl
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.variational import evaluate_elbo, fit_mixture
+from quell.vbmc.reliability import is_believable
 from quell.vbmc.state import Iteration, Solution
 
 #: β of the ELCBO by which an iteration is chosen, and the last part of a run in which it is looked
@@ -54,7 +55,7 @@ def boost(
 
     Three mixtures are compared on one fresh base sample: the solution as it is, optimised once
     more, and grown. A new one is taken only if its ELCBO₃ is higher and it has not wandered
-    off. Also says whether one was.
+    off, nor to where the surrogate promises more than was ever seen. Also says whether one was.
     """
     gp = solution.surrogate()
     quadrature = Quadrature(gp)
@@ -74,7 +75,10 @@ def boost(
             old.mean(), old.covariance(), fit.mixture.mean(), fit.mixture.covariance()
         )
         bound, best_bound = (e.lower_confidence_bound(POLISH_BETA) for e in (elbo, best_elbo))
-        if bound > best_bound and change < LARGEST_CHANGE:
+        believable = is_believable(elbo, solution.data) or not is_believable(
+            best_elbo, solution.data
+        )
+        if bound > best_bound and change < LARGEST_CHANGE and believable:
             best, best_elbo = fit.mixture, elbo
     return replace(solution, mixture=best, elbo=best_elbo), best is not old
 

@@ -91,8 +91,10 @@ def is_believable(elbo: Elbo, data: TrainingData) -> bool:
 
     The expected log joint of a posterior is below the largest value there is. A surrogate that
     expects more than the best of its observations (n of them, noise included) has put the posterior
-    where it knows nothing.
+    where it knows nothing. Neither is one believed whose ELBO or SD is no number.
     """
+    if not (np.isfinite(elbo.value) and np.isfinite(elbo.sd)):
+        return False
     return bool(elbo.expected_log_joint.mean <= data.y.max())
 
 
