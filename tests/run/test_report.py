@@ -44,6 +44,16 @@ def test_only_if_there_was_nothing_else_to_return():
     assert "trusted" not in caveats(best_iteration(history), history)
 
 
+@pytest.mark.parametrize(
+    ("n", "words"),
+    [(1, "1 evaluation gave -inf beside good ones and was"), (7, "7 evaluations gave -inf beside")],
+)
+def test_accidents_of_a_noisy_target(n, words):
+    chosen = make_iteration(stable=True)
+    assert _caveats(chosen, (), proper=True, n_accidents=n)[0].startswith(words)
+    assert _caveats(chosen, (), proper=True, n_accidents=0) == []
+
+
 def test_lost_for_good_at_the_end():
     history = make_history(4, elbo=[-3.0, -2.0, 2e7, 2e7], believable=[True, True, False, False])
     found = caveats(best_iteration(history), history)

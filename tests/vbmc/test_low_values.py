@@ -103,7 +103,7 @@ class TestTrainingSet:
     @quick
     @given(finite_values, st.integers(1, 3), st.booleans())
     def test_order_is_that_of_the_raw_values(self, values, dimension, bounded):
-        state = self.state(values, dimension, bounded=bounded)
+        state = self.state(values, dimension, bounded=bounded, noisy=False)
         training, table = state.training, state.evaluations
         known = ~is_hopeless(table.log_joint)[training.rows]
         raw = table.log_joint[training.rows] + state.space.log_jacobian(training.data.x)

@@ -163,8 +163,8 @@ class Engine:
             estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
         return make_result(
             self.problem, self.settings, self.seed, self.table, state.history, chosen, solution,
-            estimate, boosted=boosted, reasons=reasons, cpu_seconds=self.cpu_seconds,
-            target_seconds=self.target_seconds,
+            estimate, boosted=boosted, reasons=reasons, n_accidents=state.training.n_accidents,
+            cpu_seconds=self.cpu_seconds, target_seconds=self.target_seconds,
         )  # fmt: skip
 
     def _ask(self, asked: Asked) -> None:

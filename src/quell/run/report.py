@@ -26,6 +26,7 @@ def make_result(
     *,
     boosted: bool,
     reasons: Sequence[str],
+    n_accidents: int,
     cpu_seconds: float,
     target_seconds: float,
 ) -> Result:
@@ -43,7 +44,13 @@ def make_result(
         converged=chosen.stable,
         reasons=(
             *reasons,
-            *_caveats(chosen, history, proper=proper, all_given=are_all_given(table)),
+            *_caveats(
+                chosen,
+                history,
+                proper=proper,
+                all_given=are_all_given(table),
+                n_accidents=n_accidents,
+            ),
         ),
         iterations=history,
         chosen=chosen.index,
@@ -58,9 +65,17 @@ def make_result(
 
 
 def _caveats(
-    chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False
-) -> list[str]:
+    chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False,
+    n_accidents: int = 0,
+) -> list[str]:  # fmt: skip
     caveats = []
+    if n_accidents:
+        what = "evaluation gave -inf" if n_accidents == 1 else "evaluations gave -inf"
+        were = "was" if n_accidents == 1 else "were"
+        caveats.append(
+            f"{n_accidents} {what} beside good ones and {were} left out, as an accident of a noisy "
+            "target; if the density is zero there, let the prior say so"
+        )
     lost = sum(iteration.action == Action.WENT_BACK for iteration in history)
     if lost:
         times = "once" if lost == 1 else f"{lost} times"

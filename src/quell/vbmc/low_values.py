@@ -22,6 +22,15 @@ never much higher than t below the best: an edge of the support is a cliff of th
 the density is hopeless anyway it goes on falling. Some targets return a huge negative number for
 zero density: values further down than `HOPELESS` are taken as that.
 
+**Zero density by accident.** A noisy target may return -inf now and then where the density is fine:
+a particle filter loses all its particles, a simulator never hits the data. Such a value says
+nothing of the density, and as a fact it would dig a hole of depth t into the posterior. A noisy
+-inf is taken for an accident, and left out, where a value was found at the very same point, or
+where fewer than half of the 2D + 1 evaluations around it have no density or a hopelessly low one
+(deeper than t). This is decided anew with every evaluation: beyond an edge of the support the first
+few are left out, until they have each other for neighbours. Where the prior is zero there is
+nothing to decide, and an exact target means what it says.
+
 How this was tested, and what did not work: docs/experiments/runaway.md.
 """
 
@@ -64,6 +73,26 @@ def is_hopeless(log_joint: FloatArray) -> BoolArray:
     """
     with np.errstate(invalid="ignore"):
         return np.asarray(log_joint < np.fmax.reduce(log_joint, initial=-np.inf) - HOPELESS)
+
+
+def are_accidents(zero: FloatArray, x: FloatArray, y: FloatArray, depth: float) -> BoolArray:
+    """Mask (m,) of those points ``zero`` (m, D) of no density that have good points around them.
+
+    ``x`` (n, D) are all other evaluations, with values y (n,); good are those at most ``depth``
+    below the best.
+
+    >>> x, y = np.linspace(0, 9, 10)[:, None], np.r_[np.zeros(6), np.full(4, -99.0)]
+    >>> are_accidents(np.array([[2.5], [8.5], [20.0], [21.0]]), x, y, depth=25.0)
+    array([ True, False, False, False])
+    """
+    places = np.concatenate([x, zero])
+    good = np.concatenate([y >= y.max() - depth, np.zeros(len(zero), dtype=bool)])
+    distance = squared_distances(zero, places)
+    repeated = np.any(distance[:, : len(x)] == 0.0, axis=1)
+    distance[np.arange(len(zero)), len(x) + np.arange(len(zero))] = np.inf  # not its own neighbour
+    nearest = min(2 * zero.shape[1] + 1, len(places) - 1)
+    order = np.argpartition(distance, nearest - 1, axis=1)[:, :nearest]
+    return np.asarray(repeated | (good[order].mean(axis=1) > 0.5))
 
 
 def without_density(x: FloatArray, near: FloatArray, y: FloatArray, depth: float) -> FloatArray:

@@ -136,9 +136,9 @@ class State:
     frequent: bool = True
     n_asked: int = 0
     compress: bool = True
-    ``compress``: very low values are compressed in warm-up; ``settling``: iterations are made
-    without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
-    within the bounds; ``cuts`` are planes beside it, in x.
+    settling: bool = False
+    support: Support | None = None
+    cuts: Edges | None = None
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

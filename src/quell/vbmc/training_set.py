@@ -10,7 +10,13 @@ from quell.evaluations import Evaluations
 from quell.gp import TrainingData
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
-from quell.vbmc.low_values import compressed, is_hopeless, resolved_depth, without_density
+from quell.vbmc.low_values import (
+    are_accidents,
+    compressed,
+    is_hopeless,
+    resolved_depth,
+    without_density,
+)
 from quell.vbmc.subset import kept_rows
 
 #: SD of a point of zero density: at least the first of these, and at most the second plus the third
@@ -25,12 +31,14 @@ class TrainingSet:
 
     ``data`` are points, values of the log joint and noise; ``rows`` (N,) the rows of the table of
     evaluations, of the first one where a point was evaluated repeatedly; ``single_sd`` (N,) the
-    SDs of one evaluation there, nan where unknown.
+    SDs of one evaluation there, nan where unknown. ``n_accidents`` evaluations gave zero density
+    beside good ones, and are left out.
     """
 
     data: TrainingData
     rows: NDArray[np.intp]
     single_sd: FloatArray
+    n_accidents: int = 0
 
     @classmethod
     def of(
@@ -45,11 +53,12 @@ class TrainingSet:
     ) -> "TrainingSet":
         """The training set in ``space`` of all evaluations but the ``trimmed`` (mask of the table).
 
-        Repeated evaluations of one point are one observation: their precision-weighted mean.
-        Failed evaluations are left out; very low values are compressed, if ``compress``, and points
-        of zero density enter as low ones (see :mod:`quell.vbmc.low_values`), unless the prior has
-        it: that is known, as ``cuts`` beside the support. Of very many points
-        some are chosen (see :mod:`quell.vbmc.subset`). Empty as long as there is no finite value.
+        Repeated evaluations of one point are one observation: their precision-weighted mean. Failed
+        evaluations are left out; very low values are compressed, if ``compress``, and points of
+        zero density enter as low ones, unless they are accidents of a ``noisy`` target (see
+        :mod:`quell.vbmc.low_values`), or the prior has it: that is known, as ``cuts`` beside the
+        support. Of very many points some are chosen (see :mod:`quell.vbmc.subset`). Empty as long
+        as there is no finite value.
         """
         hopeless = is_hopeless(table.log_joint)
         merged = table.merge_duplicates(~trimmed & ~hopeless)
@@ -60,8 +69,10 @@ class TrainingSet:
         depth = resolved_depth(space.dimension)
         if compress and len(y):
             y = compressed(y, depth)
+        accident = accidents(table, hopeless, space) if noisy else np.zeros(len(table), dtype=bool)
         found_out = table.log_prior > -np.inf  # by the target, not by the prior
-        zero = np.flatnonzero((table.zero_density & found_out | hopeless) & ~trimmed)
+        is_zero = (table.zero_density & found_out | hopeless) & ~trimmed & ~accident
+        zero = np.flatnonzero(is_zero)
         if len(zero) and len(rows):
             x_zero = space.to_inference(table.theta[zero])
             y_zero = without_density(x_zero, x, y, depth)
@@ -81,7 +92,25 @@ class TrainingSet:
             # On top of y: the density inside the support is not meant to change.
             y = y + cuts.at(x)
             edges = cuts if edges is None else edges.joined(cuts)
-        return cls(TrainingData.from_arrays(x, y, sd, edges=edges), rows, single_sd)
+        data = TrainingData.from_arrays(x, y, sd, edges=edges)
+        return cls(data, rows, single_sd, int(accident.sum()))
+
+
+def accidents(table: Evaluations, hopeless: BoolArray, space: InferenceSpace) -> BoolArray:
+    """Mask (N,) of the evaluations that gave zero density by accident, beside good ones.
+
+    Evaluations that were trimmed, low as they are, have a say in it.
+    """
+    mask = np.zeros(len(table), dtype=bool)
+    by_target = np.flatnonzero((table.zero_density | hopeless) & (table.log_prior > -np.inf))
+    known = np.flatnonzero(table.ok & ~hopeless)
+    if not (len(by_target) and len(known)):
+        return mask
+    x = space.to_inference(table.theta[known])
+    y = table.log_joint[known] + space.log_jacobian(x)
+    zero = space.to_inference(table.theta[by_target])
+    mask[by_target] = are_accidents(zero, x, y, resolved_depth(space.dimension))
+    return mask
 
 
 def sd_without_density(sd: FloatArray, dimension: int) -> float:
