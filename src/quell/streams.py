@@ -52,6 +52,7 @@ class BenchStream(IntEnum):
     RANKS = 8  #: draws among which the true parameters are ranked
     CONJUGATE_DATA = 9  #: data of the problem by which calibration is checked
     ORDER = 10  #: the order in which points under evaluation end
+    LINEAR_DATA = 11  #: data of the problem with a normal posterior
     NOISE = 1_000_000_001  #: noise of an evaluation, on the stream of its own
     JITTER = 1_000_000_002  #: what its reported SD is off by, on the same
 

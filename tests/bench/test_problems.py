@@ -15,9 +15,11 @@ from quell.streams import BenchStream, rng_for_step, substream
 CASES = [
     ("normal", 5), ("corr", 5), ("halfnormal", 2), ("rosenbrock", 2), ("banana", 2),
     ("banana", 6), ("cigar", 4), ("cigar", 8), ("lumpy", 4), ("lumpy", 10), ("student", 4),
-    ("student", 8), ("conjugate", 2), ("conjugate", 4),
+    ("student", 8), ("conjugate", 2), ("conjugate", 4), ("linear", 2), ("linear", 4),
 ]  # fmt: skip
-STORED = [*(c for c in CASES if c[0] != "conjugate"), ("banana", 10), ("cigar", 15), ("logreg", 5)]
+#: Problems with new data for every seed, which are not among the stored values.
+NEW_DATA = ("conjugate", "linear")
+STORED = [*(c for c in CASES if c[0] not in NEW_DATA), ("banana", 10), ("cigar", 15), ("logreg", 5)]
 
 
 @pytest.mark.parametrize(("name", "dim"), STORED)
@@ -201,8 +203,9 @@ def test_paper_noise_is_the_usual_sd():
     assert pairs[0].value == pairs[1].value
 
 
-def test_conjugate_problem_has_new_data_and_parameters_for_every_seed():
-    problem = load("conjugate")
+@pytest.mark.parametrize("name", NEW_DATA)
+def test_calibration_has_new_data_and_parameters_for_every_seed(name):
+    problem = load(name)
     one, again, other = (problem.for_seed(seed) for seed in (1, 1, 2))
     theta = problem.start(0)
     assert one.exact(theta) == again.exact(theta) != other.exact(theta)

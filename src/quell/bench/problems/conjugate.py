@@ -40,7 +40,7 @@ def _with_data(dimension: int, seed: int) -> Benchmark:
     rng = rng_for_bench(seed, BenchStream.CONJUGATE_DATA)
     variance = RATE / rng.gamma(SHAPE)
     beta = rng.standard_normal(dimension - 1) * np.sqrt(variance / PRECISION)
-    x = _design(dimension)
+    x = design(dimension - 1)
     y = x @ beta + np.sqrt(variance) * rng.standard_normal(OBSERVATIONS)
 
     def exact(theta: ArrayLike) -> FloatArray:
@@ -70,9 +70,9 @@ def _with_data(dimension: int, seed: int) -> Benchmark:
     )
 
 
-def _design(dimension: int) -> FloatArray:
-    """X, (n, D − 1): a column of ones, then standard normals; the same in every run."""
-    x = np.random.default_rng(DESIGN_SEED).standard_normal((OBSERVATIONS, dimension - 1))
+def design(columns: int) -> FloatArray:
+    """X, (n, ``columns``): a column of ones, then standard normals; the same in every run."""
+    x = np.random.default_rng(DESIGN_SEED).standard_normal((OBSERVATIONS, columns))
     x[:, 0] = 1.0
     return x
 

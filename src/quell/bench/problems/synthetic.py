@@ -3,6 +3,7 @@
 from quell.bench.problems.conjugate import conjugate
 from quell.bench.problems.curved import banana, rosenbrock
 from quell.bench.problems.gaussian import cigar, corr, halfnormal, normal
+from quell.bench.problems.linear import linear
 from quell.bench.problems.logreg import logreg
 from quell.bench.problems.lumpy import lumpy
 from quell.bench.problems.registry import Entry
@@ -24,5 +25,12 @@ SYNTHETIC = {
     "logreg": Entry(logreg, 5, "logistic regression, one coefficient at its bound", noise=LOUD),
     "conjugate": Entry(
         conjugate, 3, "linear regression, new data in every run: for calibration", smallest=2
+    ),
+    "linear": Entry(
+        linear,
+        2,
+        "normal posterior, new data in every run: for the evidence",
+        smallest=1,
+        noise="emulated, SD 2",
     ),
 }
