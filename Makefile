@@ -71,7 +71,7 @@ bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, b
 bench-mode: $(VENV)/.dev  ## the search for the mode of the hyperposterior, plain and along its curvature
 	$(BIN)/python benchmarks/bench_mode.py $(ARGS)
 
-bench-evidence: $(VENV)/.dev  ## bias and coverage of the log evidence over the runs of bench-synthetic
+bench-evidence: $(VENV)/.dev  ## bias and coverage of four estimates of the log evidence (resumable)
 	$(BIN)/python benchmarks/bench_evidence.py $(ARGS)
 
 truth: $(VENV)/.truth  ## ground truth of the ten problems on simulated data (hours; resumable)

@@ -1,4 +1,4 @@
-"""The evidence by importance sampling, against quadrature of the surrogate."""
+"""The evidence by importance sampling, against quadrature of functions drawn from the surrogate."""
 
 from dataclasses import replace
 
@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from quell.gp import TrainingData
+from quell.gp.model import Layout, kernel, mean_function
 from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.space import InferenceSpace
 from quell.variational import evaluate_elbo
-from quell.vbmc.evidence import LARGEST_CORRECTION, evidence
+from quell.vbmc.evidence import LARGEST_CORRECTION, _borne_out, evidence
 from quell.vbmc.state import Solution
 
 
@@ -18,10 +19,10 @@ def rng(seed=1):
     return np.random.default_rng(seed)
 
 
-def solution(mixture, theta, y=lambda x: -0.5 * x**2, noise_sd=0.0):
+def solution(mixture, theta, y=None, noise_sd=0.0, n=17):
     """A surrogate of one coordinate with data on [-4, 4], and a mixture that need not fit it."""
-    x = np.linspace(-4, 4, 17)
-    data = TrainingData.from_arrays(x[:, None], y(x), noise_sd)
+    x = np.linspace(-4, 4, n)
+    data = TrainingData.from_arrays(x[:, None], -0.5 * x**2 if y is None else y, noise_sd)
     space = InferenceSpace.from_bounds([-np.inf], [np.inf], [-1.0], [1.0])
     theta = np.atleast_2d(theta)
     first = Solution(space, mixture, None, data, theta, np.full(len(theta), 1 / len(theta)))
@@ -71,15 +72,98 @@ def test_it_is_the_integral_of_the_surrogate_whatever_the_mixture(scale):
 
 @pytest.mark.parametrize("noise_sd", [1.0, 3.0])
 @pytest.mark.parametrize("theta", [THETAS[:1], THETAS])
-def test_under_noise_it_is_the_expectation_over_functions(noise_sd, theta):
+def test_convexity_is_what_the_expectation_over_functions_adds(noise_sd, theta):
     """Against draws of whole functions; the expansion is to second order."""
     solved = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), theta, noise_sd=noise_sd)
     found = evidence(rng(), solved, importance=True)
-    expected = expected_log_integral(solved)
-    gain = expected - log_integral_of_the_mean(solved)
+    of_mean = log_integral_of_the_mean(solved)
+    gain = expected_log_integral(solved) - of_mean
     assert gain > 0.05
-    assert found.value == pytest.approx(expected, abs=0.02 + 0.2 * gain)
+    assert found.of_mean == pytest.approx(of_mean, abs=0.02)
+    assert found.convexity == pytest.approx(gain, abs=0.02 + 0.2 * gain)
     assert found.sd >= np.hypot(solved.elbo.sd, 0.7 * gain)
+
+
+def errors_over_worlds(theta, noise_sd, *, wiggles, n=41, runs=60):
+    """Errors (runs, 3) of log Z(f̄), with the whole convexity, and of the estimate.
+
+    In each run f is drawn from the prior of the surrogate, or with ``wiggles=False`` it is the
+    mean function, and is observed with noise.
+    """
+    x, draws = np.linspace(-4, 4, n)[:, None], rng(11)
+    hyper = Layout(1).unpack(np.array(theta))
+    points = np.concatenate([x, GRID])
+    values, vectors = np.linalg.eigh(kernel(hyper, points, points))
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    errors = []
+    for _ in range(runs):
+        f = mean_function(hyper, points)
+        if wiggles:
+            f = f + root @ draws.standard_normal(len(points))
+        y = f[:n] + noise_sd * draws.standard_normal(n)
+        wide = Mixture([1.0], [[0.0]], [1.2], [1.0])
+        solved = solution(wide, theta, y=y, noise_sd=noise_sd, n=n)
+        found = evidence(draws, solved, importance=True)
+        whole = found.of_mean + found.convexity
+        errors.append(np.array([found.of_mean, whole, found.value]) - log_integral(f[n:]))
+    return np.array(errors)
+
+
+def test_where_the_function_departs_from_its_mean_it_has_no_bias():
+    # log ℓ, log σ_f, log σ̄, m_0, x_m, log ω
+    errors = errors_over_worlds([-2.0, 0.2, -5.0, 0.0, 0.0, 0.0], 1.0, wiggles=True)
+    of_mean, _, reported = errors.mean(axis=0)
+    standard_error = errors[:, 2].std() / np.sqrt(len(errors))
+    assert of_mean < -0.15
+    assert reported == pytest.approx(0.0, abs=0.05 + 2 * standard_error)
+
+
+def test_where_it_does_not_what_the_surrogate_only_says_is_hardly_counted():
+    """Departures so short, and so small beside the noise, that no data could show them."""
+    errors = errors_over_worlds([-3.0, 0.0, -5.0, 0.0, 0.0, 0.0], 3.0, wiggles=False)
+    of_mean, whole, reported = errors.mean(axis=0)
+    assert whole - of_mean > 0.4
+    assert reported - of_mean < 0.25 * (whole - of_mean)
+
+
+def test_departures_that_explain_misreported_noise_are_not_believed():
+    """Noise of SD 2.5 that is said to have 0.2: it can only be f, if that has no smoothness."""
+    y = -0.5 * np.linspace(-4, 4, 41) ** 2 + 2.5 * rng(5).standard_normal(41)
+    wide = Mixture([1.0], [[0.0]], [1.2], [1.0])
+    solved = solution(wide, [-4.0, 1.0, -5.0, 0.0, 0.0, 0.0], y=y, noise_sd=0.2, n=41)
+    found = evidence(rng(), solved, importance=True)
+    assert _borne_out(solved.surrogate())[0] > 0.5
+    assert found.convexity > LARGEST_CORRECTION
+    assert found.value == found.of_mean
+    assert found.sd > LARGEST_CORRECTION
+
+
+@pytest.mark.parametrize("departs", [0.0, 1.0, 3.0])
+def test_what_the_data_bear_out_against_the_formula(departs):
+    """ρ̂ and its variance from dense matrices, as in the module's docstring."""
+    n, noise_sd = 23, 1.5
+    x = np.linspace(-4, 4, n)[:, None]
+    hyper = Layout(1).unpack(np.array(THETAS[0]))
+    k = kernel(hyper, x, x)
+    draws = rng(8)
+    f = mean_function(hyper, x) + departs * (np.linalg.cholesky(k + 1e-9 * np.eye(n))
+                                             @ draws.standard_normal(n))  # fmt: skip
+    y = f + noise_sd * draws.standard_normal(n)
+    gp = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), THETAS[:1], y, noise_sd, n).surrogate()
+    a = np.linalg.inv(k + (noise_sd**2 + hyper.base_variance) * np.eye(n))
+    h = np.column_stack([np.ones(n), x, x**2])
+    p = a - a @ h @ np.linalg.inv(h.T @ a @ h) @ h.T @ a
+    r = y - mean_function(hyper, x)
+    information = np.trace(p @ k @ p @ k)
+    rho = 1 + (r @ p @ k @ p @ r - np.trace(p @ k)) / information
+    expected = np.clip(rho / (1 + 2 / information), 0, 1)
+    np.testing.assert_allclose(_borne_out(gp), expected, atol=1e-8)
+
+
+def test_too_few_data_bear_out_nothing():
+    """With no more data than terms of the mean function there is nothing left to look at."""
+    gp = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), THETAS, n=3).surrogate()
+    np.testing.assert_allclose(_borne_out(gp), 0.0, atol=1e-6)
 
 
 def test_the_elbo_is_lower_by_the_divergence():
@@ -107,9 +191,10 @@ def test_weights_that_cannot_be_trusted_leave_the_elbo(mixture):
     assert log_integral_of_the_mean(solved) - solved.elbo.value > min(LARGEST_CORRECTION, 0.5)
     found = evidence(rng(), solved, importance=True)
     assert found.method == "corrected elbo"
-    convexity = found.value - solved.elbo.value
-    assert 0 <= convexity <= LARGEST_CORRECTION
-    assert found.sd == pytest.approx(np.hypot(solved.elbo.sd, convexity))
+    assert found.of_mean == solved.elbo.value
+    assert 0 <= found.value - found.of_mean <= LARGEST_CORRECTION
+    counted = min(found.convexity, LARGEST_CORRECTION)
+    assert found.sd == pytest.approx(np.hypot(solved.elbo.sd, counted))
 
 
 def test_it_is_a_function_of_the_generator():

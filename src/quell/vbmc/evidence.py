@@ -7,14 +7,28 @@ The ELBO is the log evidence of the surrogate's mean f̄, less the divergence of
 which a mixture leaves positive where the posterior has heavy tails or sharp edges. With draws x_i
 from q and weights W_i = exp(f̄(x_i)) / q(x_i), Z(f̄) is the mean of the weights, without that loss.
 
-The surrogate does not say that f is f̄, but that f is Gaussian around it with covariance C. log Z is
-convex in f, so its expectation is larger than log Z(f̄), to second order by
+The surrogate does not say that f is f̄, but that f is Gaussian around f̄_s with covariance C_s under
+each of its hyperparameter samples s. log Z is convex in f, so its expectation is larger than
+log Z(f̄), to second order by the average over s of
 
-    E[log Z(f)] - log Z(f̄) ≈ ½ (E_p[C(x, x)] - E_p E_p[C(x, x')]):
+    T_s = ½ (E_p[D_s(x, x)] - E_p E_p[D_s(x, x')]),   D_s = C_s + (f̄_s - f̄)(f̄_s - f̄)' :
 
-half of the variance at a point that is not common to all points. Under noise that is a few tenths
-of a nat. It counts as its own uncertainty: how much of the error it takes away, and how that was
-chosen, is in docs/experiments/evidence.md.
+half of the variance at a point that is not common to all points. But C_s is as large as the
+hyperparameters say, and under noise these may say what nobody has seen: departures from the
+mean function that are smaller than the noise, or too short to be in two values at once. They are
+counted as far as the data bear them out. If they had ρ times the variance that the sample
+says, y - m would have the covariance ρ K + Σ; one step of Fisher's scoring from ρ = 1, the
+mean function's 2D + 1 terms projected out (restricted likelihood), finds ρ with an error of
+
+    ρ̂ = 1 + (rᵀ P K P r - tr(P K)) / tr(P K P K),   Var ρ̂ ≈ 2 / tr(P K P K),
+    P = A - A H (Hᵀ A H)⁻¹ Hᵀ A,   A = (K + Σ)⁻¹,   r = y - m(X),   H = (1, x, x²) at X.
+
+What is counted is κ_s T_s, κ_s = ρ̂ / (1 + Var ρ̂) within 0 and 1: nearly all of T_s where the
+data see the departures, nothing where they could not. The whole of T is part of the SD. How this
+was chosen, and what it leaves, is in docs/experiments/evidence.md.
+
+Where the density is known to be zero (`quell.vbmc.support`) there is no evidence: only draws from
+the rest count, and what q has there.
 """
 
 from dataclasses import dataclass
@@ -23,6 +37,10 @@ from typing import Literal
 import numpy as np
 
 from quell.acquisition.draws import mixture_draws
+from quell.arrays import FloatArray
+from quell.gp import GaussianProcess
+from quell.gp.model import mean_function, noise_variance
+from quell.gp.pooling import between_divisor
 from quell.vbmc.state import Solution
 from quell.vbmc.support import inside
 
@@ -38,11 +56,16 @@ LARGEST_CORRECTION = 1.0
 
 @dataclass(frozen=True)
 class Evidence:
-    """The log evidence with the SD of its error, and how it was estimated."""
+    """The log evidence with the SD of its error, and how it was estimated.
+
+    ``of_mean`` is log Z(f̄), or the ELBO in its place; ``convexity`` the average of T_s.
+    """
 
     value: float
     sd: float
     method: Method
+    of_mean: float
+    convexity: float
 
 
 def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) -> Evidence:
@@ -50,22 +73,23 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
 
     Where the weights are too uneven to be trusted, the ELBO takes the place of log Z(f̄). The SD
     holds that of the ELBO, which is the surrogate's uncertainty, that of the mean over the draws,
-    and the size of the correction for convexity.
+    and the convexity as the surrogate says it is, borne out or not.
     """
     elbo = solution.elbo
     if not importance:
-        return Evidence(elbo.value, elbo.sd, "elbo")
+        return Evidence(elbo.value, elbo.sd, "elbo", of_mean=elbo.value, convexity=0.0)
     gp, mixture = solution.surrogate(), solution.mixture
     x = mixture_draws(rng, N_DRAWS, mixture)
-    mean, variance = gp.pooled(x)
-    log_weights = mean - mixture.log_density(x)
-    value = elbo.value
+    means, variances = gp.predict(x)
+    log_weights = gp.weights @ means - mixture.log_density(x)
+    of_mean = elbo.value
     if solution.support is not None:
         kept = inside(solution.support, solution.space, x)
         if not kept.any():
-            return Evidence(np.nan, np.nan, "elbo")
-        value += float(log_weights[kept].mean() - log_weights.mean() + np.log(kept.mean()))
-        x, variance, log_weights = x[kept], variance[kept], log_weights[kept]
+            return Evidence(np.nan, np.nan, "elbo", of_mean=np.nan, convexity=np.nan)
+        of_mean += float(log_weights[kept].mean() - log_weights.mean() + np.log(kept.mean()))
+        x, means, variances = x[kept], means[:, kept], variances[:, kept]
+        log_weights = log_weights[kept]
     top = log_weights.max()
     weights = np.exp(log_weights - top)
     weights /= weights.sum()
@@ -80,8 +104,54 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
         weights = np.full(len(x), 1 / len(x))
         method = "corrected elbo"
         gain = error = 0.0
-    # The variance common to all points as under q.
-    convexity = 0.5 * (float(weights @ variance) - elbo.sd**2)
-    convexity = float(np.clip(convexity, 0.0, LARGEST_CORRECTION))
-    sd = float(np.sqrt(elbo.sd**2 + error**2 + convexity**2))
-    return Evidence(value + gain + convexity, sd, method)
+    of_mean += gain
+    value = of_mean
+    by_sample = _convexity(solution, gp, means, variances, weights)
+    convexity = float(gp.weights @ by_sample)
+    if convexity < LARGEST_CORRECTION:
+        value += float(gp.weights @ (_borne_out(gp) * by_sample))
+    sd = float(np.sqrt(elbo.sd**2 + error**2 + min(convexity, LARGEST_CORRECTION) ** 2))
+    return Evidence(value, sd, method, of_mean, convexity)
+
+
+def _convexity(
+    solution: Solution,
+    gp: GaussianProcess,
+    means: FloatArray,
+    variances: FloatArray,
+    weights: FloatArray,
+) -> FloatArray:
+    """T_s of the hyperparameter samples, (S,), from moments (S, n) at draws with weights (n,).
+
+    The variance common to all points as under q, where it is known in closed form.
+    """
+    integral = solution.elbo.expected_log_joint
+    apart = (means - gp.weights @ means) ** 2 @ weights
+    apart -= (integral.sample_means - integral.mean) ** 2
+    if gp.n_samples > 1:
+        apart /= between_divisor(gp.weights)
+    return np.maximum(0.5 * (variances @ weights - integral.sample_variances + apart), 0.0)
+
+
+def _borne_out(gp: GaussianProcess) -> FloatArray:
+    """κ_s: how much of the variance that each sample says f has about m the data bear out, (S,).
+
+    With K + Σ = L Lᵀ all is a matter of M = L⁻¹ K L⁻ᵀ and L⁻¹ r, with L⁻¹ H projected out of both.
+    """
+    data = gp.data
+    x = (data.x - data.x.mean(axis=0)) / np.maximum(data.x.std(axis=0), np.finfo(float).tiny)
+    terms = np.column_stack([np.ones(len(x)), x, x**2])
+    shares = np.zeros(gp.n_samples)
+    for s in range(gp.n_samples):
+        hyper = gp.hyper[s]
+        noise = gp.whiten(s, np.diag(np.sqrt(noise_variance(hyper, data.variance))))
+        directions = np.linalg.qr(gp.whiten(s, terms))[0]
+        signal = np.eye(len(x)) - noise @ noise.T
+        signal -= directions @ (directions.T @ signal)
+        residual = gp.whiten(s, data.rest - mean_function(hyper, data.x))
+        residual = residual - directions @ (directions.T @ residual)
+        information = float(np.sum(signal * signal.T))
+        score = float(residual @ signal @ residual - np.trace(signal))
+        # ρ̂ / (1 + Var ρ̂), without a division by an information of zero.
+        shares[s] = (information + score) / (information + 2.0)
+    return np.clip(shares, 0.0, 1.0)
