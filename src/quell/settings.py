@@ -67,6 +67,9 @@ class Settings:
     output_scale_prior
         Expect the log joint to depart from a quadratic by about D; False for the paper's prior,
         in which any size down to nothing is as likely.
+    climb
+        As long as the posterior is not found, every other evaluation is where the surrogate may be
+        highest; False for the paper's way, by ``acquisition`` alone.
     compress_low_values
         Of values so low that the posterior has no mass there, only the order counts; False to fit
         them as they are, as the paper does.
@@ -105,6 +108,7 @@ class Settings:
     min_samples: int = 4
     max_samples: int = 8
     output_scale_prior: bool = True
+    climb: bool = True
     compress_low_values: bool = True
     evidence: Literal["importance", "elbo"] = "importance"
     rules_of_2018: bool = False
@@ -133,7 +137,7 @@ class Settings:
             )
         try:
             for name in (
-                "whitening", "stop_early", "output_scale_prior", "compress_low_values",
+                "whitening", "stop_early", "output_scale_prior", "climb", "compress_low_values",
                 "rules_of_2018",
             ):  # fmt: skip
                 flag(name, getattr(self, name))
@@ -172,8 +176,8 @@ class Settings:
             raise ValueError(f"unknown variant {name!r}, choose from {', '.join(_PAPER)}{hint}")
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
-            retrain_share=0.0, output_scale_prior=False, compress_low_values=False,
-            stop_early=False,
+            retrain_share=0.0, output_scale_prior=False, climb=False,
+            compress_low_values=False, stop_early=False,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

@@ -1,9 +1,9 @@
 """Acquisition functions: where to evaluate the likelihood next.
 
 ``viqr``, ``imiqr``, ``eig``, ``prospective`` the functions, each its paper's formula; ``wiqr``
-the default, between the first two; ``noise`` the noise to expect of a new point; ``regularise``
-points to keep away from; ``search`` finds the best point; ``situation`` what a function is given
-and must provide.
+the default, between the first two; ``climb`` the way to where the posterior is; ``noise`` the
+noise to expect of a new point; ``regularise`` points to keep away from; ``search`` finds the best
+point; ``situation`` what a function is given and must provide.
 Beneath them: ``score`` and ``lookahead`` what all share, ``interquantile`` what the three
 ``..iqr`` share, ``draws`` quasi-random numbers, ``ensemble`` MCMC.
 
@@ -20,6 +20,7 @@ Beneath them: ``score`` and ``lookahead`` what all share, ``interquantile`` what
 True
 """
 
+from quell.acquisition.climb import Climb
 from quell.acquisition.eig import ExpectedInformationGain
 from quell.acquisition.imiqr import IMIQR
 from quell.acquisition.noise import NoiseTable
@@ -60,6 +61,7 @@ __all__ = [
     "VIQR",
     "WIQR",
     "Acquisition",
+    "Climb",
     "ExpectedInformationGain",
     "NoiseTable",
     "NoisyProspective",

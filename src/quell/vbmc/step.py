@@ -12,6 +12,7 @@ import numpy as np
 
 from quell.acquisition import (
     Acquisition,
+    Climb,
     SearchBox,
     Situation,
     by_name,
@@ -34,6 +35,7 @@ from quell.vbmc.support import inside
 from quell.vbmc.training import quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
+from quell.vbmc.warmup import FALSE_ALARM_RELIABILITY
 
 #: Points of the first design, in few dimensions (reference implementation).
 SMALLEST_DESIGN = 10
@@ -46,6 +48,8 @@ MOST_DRAWS = 100
 #: Points under evaluation keep apart by this many SDs of the posterior (root mean square over
 #: coordinates).
 SMALLEST_DISTANCE = 0.1
+#: Of the evaluations made while the posterior is searched for, one in so many climbs.
+CLIMB_EVERY = 2
 #: Failed points that the search keeps away from.
 MOST_AVOIDED = 100
 #: Points scored in the search for the next one, and climbs from the best of them; the mixture's
@@ -138,7 +142,10 @@ def propose(
         gp = gp.append_pending(place, 0.0)
     within = partial(inside, state.support, state.space) if state.support else None
     situation = Situation(gp, state.mixture, noise, within)
-    score = acquisition_of(settings).prepare(rng, situation)
+    acquisition = acquisition_of(settings)
+    if settings.climb and still_searching(state) and state.n_asked % CLIMB_EVERY == 0:
+        acquisition = Climb()
+    score = acquisition.prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
     if within is not None:
         for _ in range(MOST_DRAWS):
@@ -159,6 +166,15 @@ def propose(
         else None,
     )
     return Proposal(problem.snap(state.space.to_original(found.x)), Origin.SEARCH)
+
+
+def still_searching(state: State) -> bool:
+    """Whether the bulk of the posterior may not have been found yet.
+
+    In warm-up; and after it while the solution changes as much as where its end would have been
+    taken for a false alarm.
+    """
+    return state.warmup or state.reliability >= FALSE_ALARM_RELIABILITY
 
 
 def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:

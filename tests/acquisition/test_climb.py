@@ -1,0 +1,55 @@
+"""The way up: its score, when it is used, and what it is for."""
+
+import numpy as np
+import pytest
+from helpers.acquisition import make_situation
+
+import quell
+from quell.acquisition import Climb
+from quell.settings import Settings
+
+
+def test_the_gradient_agrees_with_differences():
+    situation = make_situation()
+    score = Climb(beta=1.5).prepare(np.random.default_rng(0), situation)
+    x = np.full(situation.gp.dimension, 0.3)
+    value, gradient = score.value_and_gradient(x)
+    assert value == pytest.approx(float(score.values(x[None])[0]))
+    for i, step in enumerate(1e-5 * np.eye(len(x))):
+        above, below = score.values(np.stack([x + step, x - step]))
+        assert gradient[i] == pytest.approx((above - below) / 2e-5, rel=1e-4, abs=1e-6)
+
+
+def test_it_is_the_mean_and_so_many_sds():
+    situation = make_situation()
+    x = np.random.default_rng(1).normal(size=(5, situation.gp.dimension))
+    mean, variance = situation.gp.pooled(x)
+    score = Climb(beta=2.0).prepare(np.random.default_rng(0), situation)
+    assert np.allclose(score.values(x), mean + 2.0 * np.sqrt(variance))
+
+
+def test_the_paper_does_not_climb():
+    assert Settings().climb
+    assert not Settings.variant("paper-viqr").climb
+
+
+def test_a_narrow_ridge_far_from_the_start_is_found():
+    """A regression with the intercept far from the data: a ridge 1000 times longer than wide."""
+    x = np.linspace(1000, 1010, 30)
+    y = 3.0 - 0.5 * x
+
+    def log_likelihood(theta):
+        return -0.5 * float(np.sum((y - theta[0] - theta[1] * x) ** 2))
+
+    def run(*, climb):
+        problem = quell.Problem(
+            log_likelihood, lower=[-2000, -2], upper=[2000, 2], plausible_lower=[-500, -1],
+            plausible_upper=[500, 1], noise="exact",
+        )  # fmt: skip
+        settings = Settings(climb=climb, stop_early=False)
+        return quell.infer(problem, budget=80, seed=1, settings=settings, progress=False)
+
+    result = run(climb=True)
+    slopes = np.stack([np.ones(30), x])
+    cut = np.sqrt(np.linalg.inv(slopes @ slopes.T).diagonal())
+    assert np.all(np.abs(result.posterior.mean() - [3.0, -0.5]) < cut)
