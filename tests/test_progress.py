@@ -128,3 +128,11 @@ def test_quiet_when_disabled_or_not_in_a_terminal(enabled, is_terminal):
     with Progress(enabled=enabled, console=console) as display:
         display.show(Update.of(make_state(n_ok=12), 48, 30.0, 0.0, 0.0))
     assert console.file.getvalue() == ""
+
+
+def test_a_line_that_stays():
+    console = terminal()
+    with Progress(console=console) as display:
+        display.say("continues the journal 'a' [of] 2026")
+        display.say("")
+    assert "continues the journal 'a' [of] 2026" in console.file.getvalue()

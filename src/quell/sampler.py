@@ -45,7 +45,8 @@ class Sampler:
         How the algorithm works; see :class:`quell.Settings`.
     journal
         A path: asks and tells are on disk before they are used, and a sampler opened with the
-        same path goes on where the last one ended.
+        same path goes on where the last one ended. The target is never called, so nobody can
+        tell whether it is still the same.
     start, evaluations
         First points, and a head start, as in :func:`quell.infer`.
     pending_timeout

@@ -26,7 +26,7 @@ def path(tmp_path):
 
 def tell(sampler, n):
     for _ in range(n):
-        points = np.linspace(-1, 1, 5)[:, None] + 0.01 * len(sampler.evaluations)
+        points = np.linspace(-1, 1, 5)[:, None] + 0.005 + 0.01 * len(sampler.evaluations)
         sampler.tell(points, -(points[:, 0] ** 2))
 
 

@@ -7,7 +7,7 @@ a mixture of both. An evaluation is a function of its point and its random numbe
   machine, or another batch of a vectorised target, may sum in another order.
 * One that has random numbers of its own, as two evaluations with the same ``rng`` show, or noise
   and no ``rng``, has to give the same within the SDs of its noise.
-* A failure now, where there was a value, is a change if it happens twice.
+* A failure now, where there was a value, is a change if it happens at several points, twice each.
 
 Nothing can be said where no evaluation with a value is on record, where they were told by a user
 (`quell.Sampler`), or where the size of the noise is not known.
@@ -30,8 +30,8 @@ from quell.workers.pool import Pool
 ROUNDING = float(np.sqrt(np.finfo(np.float64).eps))
 #: Noisy values may differ by so many SDs of their difference: normal ones do in one of 1.7 million.
 MOST_SDS = 5.0
-#: Evaluations that may be lost (a time-out, a dead worker) before the comparison is given up.
-MOST_LOST = 3
+#: Points that are tried: evaluations may be lost (a time-out, a dead worker), or fail by chance.
+MOST_POINTS = 3
 
 
 class AnotherTarget(JournalError):
@@ -84,15 +84,17 @@ def refuse_another_target(
     """`AnotherTarget` if the target does not give what is on record any more.
 
     ``answers`` are recorded ones with a value, the latest last: that one is made again, in the
-    pool; a second time if it differs. ``where`` names the journal.
+    pool; a second time if it differs, and the one before it if both fail. ``where`` names the
+    journal.
     """
     comparison = Comparison(problem, noise_sd)
     # The streams of first attempts are a promise; those of others have changed once.
-    order = sorted(answers, key=lambda answer: answer.attempt == 0)[-MOST_LOST:]
+    order = sorted(answers, key=lambda answer: answer.attempt == 0)[-MOST_POINTS:]
+    complaint = ""
     for answer in reversed(order):
         then = answer.outcome
         if not pool.n_free or not comparison.says_something(then):
-            return
+            break
         now = _evaluate(pool, problem, answer)
         if now.kind == "lost":
             continue
@@ -104,7 +106,11 @@ def refuse_another_target(
             continue
         if _is_answered(comparison, then, now, again):
             return
-        raise AnotherTarget(_message(where, answer, now, again, comparison))
+        complaint = _message(where, answer, now, again, comparison)
+        if not (_broke(now) and _broke(again)):
+            break
+    if complaint:
+        raise AnotherTarget(complaint)
 
 
 def _is_answered(comparison: Comparison, then: Outcome, now: Outcome, again: Outcome) -> bool:
@@ -114,6 +120,11 @@ def _is_answered(comparison: Comparison, then: Outcome, now: Outcome, again: Out
     if comparison.problem.noise == "exact" or comparison.is_same(now, again):
         return False
     return any(comparison.is_compatible(then, outcome) for outcome in (now, again))
+
+
+def _broke(outcome: Outcome) -> bool:
+    """Whether it failed, which some targets do now and then; zero density is no failure."""
+    return outcome.failed and not outcome.zero_density
 
 
 def _evaluate(pool: Pool, problem: Problem, answer: Answered) -> Outcome:
@@ -143,6 +154,6 @@ def _message(
 
 
 def _text(outcome: Outcome) -> str:
-    if outcome.failed and not outcome.zero_density:
+    if _broke(outcome):
         return f"an error ({outcome.error})"
     return f"{outcome.value!r}" + (f" (SD {outcome.sd!r})" if outcome.sd > 0 else "")
