@@ -158,7 +158,19 @@ def test_any_changed_bit_is_noticed_or_harmless(path):
         } <= rows
         complete = len(found.evaluations) == 3 and found.seed == good.seed
         n_noticed += not complete
-    assert n_noticed > 50
+    assert n_noticed > 20  # so many bits matter at least
+
+
+@pytest.mark.parametrize("words", [b'"origin" TEXT', b'"at" REAL'])
+def test_a_changed_name_of_a_column_costs_nothing(path, words):
+    content = bytearray(path.read_bytes())
+    content[content.index(words) + 2] ^= 128  # what SQLite says about it is no text either
+    path.write_bytes(content)
+    assert len(read_journal(path).evaluations) == 3
+    with pytest.warns(UserWarning, match="3 evaluations could be read"):
+        sampler = Sampler(PROBLEM, journal=path)
+    assert (len(sampler.evaluations), sampler.seed) == (3, 1)
+    sampler.close()
 
 
 def test_lone_surrogates_are_stored(path):

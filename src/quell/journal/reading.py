@@ -97,7 +97,7 @@ def read_journal(path: str | PathLike[str]) -> JournalContents:
         )
     try:
         saved = salvage(path)
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise JournalError(f"{str(path)!r} cannot be read as a journal: {error}") from error
     rows = list(saved.rows.values())
     told = [row for row in rows if row.kind in ("given", "tell")]

@@ -12,7 +12,7 @@ from typing import Any
 from quell.errors import JournalError
 from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, unseal
 from quell.journal.rows import Row
-from quell.journal.store import SELECT_ONE, Store, refuse_other_tables
+from quell.journal.store import SELECT_ONE, UNREADABLE, Store, refuse_other_tables
 from quell.journal.write_ahead import ignored_frames, log_of
 
 SIDES = ("-journal", "-wal", "-shm")  # files SQLite keeps beside its own; the last is no data
@@ -65,7 +65,7 @@ def _promised_size(path: Path) -> int:
 
 
 def _salvage(connection: sqlite3.Connection, path: Path) -> Salvage:
-    with suppress(sqlite3.DatabaseError):
+    with suppress(*UNREADABLE):
         refuse_other_tables(connection, path)
     texts: dict[str, Any] = {}
     for key in (*REQUIRED, *OPTIONAL, CHECKSUMS):
@@ -134,7 +134,7 @@ def rescue(path: Path, reason: str) -> str:
 
 def is_empty(path: Path) -> bool:
     """Whether there is an SQLite file, and nothing in it."""
-    with closing(_connect(path, "ro")) as connection, suppress(sqlite3.DatabaseError):
+    with closing(_connect(path, "ro")) as connection, suppress(*UNREADABLE):
         return not connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
     return False
 
@@ -167,7 +167,7 @@ def _can_read(connection: sqlite3.Connection) -> bool:
         connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     except sqlite3.OperationalError:
         return False
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         pass
     return True
 

@@ -29,7 +29,15 @@ _SCHEMA = (
 )
 _INSERT = f"INSERT INTO events (id, {_COLUMNS}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 _SELECT = f"SELECT id, {_COLUMNS} FROM events ORDER BY id"
-SELECT_ONE = f"SELECT id, {_COLUMNS} FROM events WHERE id = ?"
+#: By the places of the columns, not by their names: those may be what is damaged.
+SELECT_ONE = (
+    f"WITH row(id, {_COLUMNS}) AS (SELECT * FROM events WHERE rowid = ?) "
+    f"SELECT id, {_COLUMNS} FROM row"
+)
+
+
+#: What reading a damaged file may raise; the second where SQLite's own message has its bytes.
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
 
 
 class Damaged(Exception):
@@ -56,7 +64,9 @@ class Store:
             if schema == 0 and identity == 0:
                 return True
             version = self._query("PRAGMA user_version")[0][0]
-        except sqlite3.DatabaseError as error:
+            if identity == APPLICATION_ID and version == FORMAT:
+                refuse_other_tables(self._connection, self.path)
+        except UNREADABLE as error:
             if "not a database" in str(error):
                 raise JournalError(
                     f"{str(self.path)!r} is no journal, or its beginning is destroyed ({error}); "
@@ -70,7 +80,6 @@ class Store:
                 f"the journal {str(self.path)!r} has format {version}, this version of quell "
                 f"reads format {FORMAT}"
             )
-        refuse_other_tables(self._connection, self.path)
         return False
 
     def create(self, meta: dict[str, Any], rows: Iterable[Row]) -> None:
@@ -161,10 +170,10 @@ class Store:
 def refuse_other_tables(connection: sqlite3.Connection, path: Path) -> None:
     """`JournalError` for a file with views or the like: reading one may compute for ever."""
     objects = connection.execute(
-        "SELECT name, sql FROM sqlite_schema WHERE type != 'index' OR sql IS NOT NULL"
+        "SELECT name, CAST(sql AS BLOB) FROM sqlite_schema WHERE type != 'index' OR sql IS NOT NULL"
     ).fetchall()
     for name, sql in objects:
-        if name not in ("meta", "events") or not str(sql).startswith("CREATE TABLE "):
+        if name not in ("meta", "events") or not (sql or b"").startswith(b"CREATE TABLE "):
             raise JournalError(
                 f"{str(path)!r} was not written by quell: it has {str(name)!r}, which no journal "
                 "has; it is left as it is"
@@ -179,6 +188,6 @@ def _connect(path: Path) -> sqlite3.Connection:
     except sqlite3.OperationalError:
         connection.close()
         raise
-    except sqlite3.DatabaseError:
+    except UNREADABLE:
         pass  # damage shows again when the file is read; whoever reads it says so
     return connection
