@@ -15,6 +15,8 @@ SCOUTING_DATA = 150
 #: Iterations after which a search from far away is looked at, and how many nats above a known
 #: mode it then has to be to go on.
 SCOUTING, OVERTAKEN = 40, 1.0
+#: The best of some hundred noisy values is too high by about so many SDs.
+NOISE_OF_THE_BEST = 3.0
 _MAX_ITERATIONS = 200
 #: A search ends when an iteration gains less than the first, in nats (or of the gain so far),
 #: or no slope is steeper than the second. Samples around a mode need little precision of it.
@@ -55,13 +57,46 @@ def find_mode(
         best = memory.vectors[np.argmax([target.score(theta) for theta in memory.vectors])]
         known = target.prior.unconstrain(best)
         if not search:
-            plain = memory.root is None
-            return (maximise(target, known) if plain else climb(target, known, memory.root))[0]
+            return climb_from_known(target, known, memory.root)[0]
     part = _part(rng, target)
     scouts = _scouts(rng, part)
     if known is not None:
-        scouts.append(climb(part, known, max_iterations=SCOUTING))
+        starts = [known, *lifted(target, known)]
+        scouts += [climb(part, start, max_iterations=SCOUTING) for start in starts]
     return maximise(target, _highest(scouts)[0])[0]
+
+
+def climb_from_known(target: Hyperposterior, known: FloatArray, root: FloatArray | None) -> Mode:
+    """The mode near a ``known`` vector, and near the same one `lifted`, whichever is higher.
+
+    ``root`` is that of an earlier fit, None in coordinates that are new to it.
+    """
+    return _highest(
+        [
+            maximise(target, start) if root is None else climb(target, start, root)
+            for start in (known, *lifted(target, known))
+        ]
+    )
+
+
+def lifted(target: Hyperposterior, known: FloatArray) -> list[FloatArray]:
+    """The ``known`` vector with m_0 at the best value, if that lies far above it; else nothing.
+
+    Where the search for the posterior has climbed a thousand nats since the last fit, m_0 has to
+    follow, and no search from where it was does: on the way up the mean would fit nothing. Far
+    above means by more than the noise of the best value, and the height that m_0 may have above it.
+    """
+    prior, data = target.prior, target.marginal.data
+    theta = prior.constrain(known)
+    best = int(np.argmax(data.y))
+    variance = data.variance[best]
+    noise = NOISE_OF_THE_BEST * np.sqrt(variance) if np.isfinite(variance) else 0.0
+    entry = prior.layout.mean_max
+    margin = prior.upper[entry] - data.y[best]
+    if theta[entry] >= data.y[best] - noise - margin:
+        return []
+    theta[entry] = data.y[best]
+    return [prior.unconstrain(theta)]
 
 
 def search_modes(rng: np.random.Generator, target: Hyperposterior, known: Mode) -> Mode:

@@ -14,7 +14,7 @@ from quell.gp.data import TrainingData
 from quell.gp.hmc import TARGET_ACCEPTANCE, State, first_step, move, sample_chain
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.mode import Memory, climb, find_mode, maximise, search_modes
+from quell.gp.mode import Memory, climb_from_known, find_mode, search_modes
 from quell.gp.posterior import GaussianProcess
 from quell.gp.prior import HyperparameterPrior
 
@@ -146,10 +146,7 @@ def retrain(
     states = _particles(target, memory.vectors[1:])
     before = prior.unconstrain(memory.vectors[0])
     highest = max([State(before, *target(before)), *states], key=lambda state: state.value)
-    if memory.root is None:
-        known = maximise(target, highest.u)
-    else:
-        known = climb(target, highest.u, memory.root)
+    known = climb_from_known(target, highest.u, memory.root)
     mode = search_modes(rng, target, known)[0] if search else known[0]
     root = _metric(target, mode, before, memory.root)
     top = State(mode, *target(mode))
