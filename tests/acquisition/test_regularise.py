@@ -19,6 +19,30 @@ def test_penalty_is_the_paper_s_factor_in_logarithms():
     np.testing.assert_array_equal(variance_penalty(np.array([V_REG, 1.0])), 0)
 
 
+def test_the_threshold_is_the_paper_s():
+    v = np.array([1.01e-4, 1e-4, 0.5e-4, 1e-5])
+    np.testing.assert_allclose(variance_penalty(v), [0.0, 0.0, -1.0, -9.0], atol=1e-9)
+    assert variance_penalty_slope(1.01e-4) == 0.0
+    assert variance_penalty_slope(0.99e-4) == pytest.approx(1e-4 / 0.99e-4**2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_score_is_penalised_below_the_threshold_and_not_above(name, monkeypatch):
+    """The same scores with and without the penalty differ where the surrogate is certain."""
+    situation = make_situation()
+    nearest = situation.gp.data.x[0]
+    x = nearest + np.linspace(0, 1, 200)[:, None] * (situation.gp.data.x[1] - nearest)
+    _, variance = situation.gp.pooled(x)
+    score = by_name(name).prepare(np.random.default_rng(0), situation)
+    penalised = score.values(x)
+    monkeypatch.setattr("quell.acquisition.score.variance_penalty", np.zeros_like)
+    plain = score.values(x)
+    expected = np.where(variance < 1e-4, -(1e-4 / np.maximum(variance, 1e-100) - 1), 0.0)
+    finite = np.isfinite(plain)
+    assert (variance[finite] > 1e-4).any()
+    np.testing.assert_allclose((penalised - plain)[finite], expected[finite], atol=1e-6, rtol=1e-6)
+
+
 def test_penalty_is_finite_without_any_variance():
     assert np.isfinite(variance_penalty(np.zeros(2))).all()
     assert np.isfinite(variance_penalty_slope(0.0))

@@ -42,6 +42,11 @@ class TestBestIteration:
         stable = [True, False, False, False]
         assert best_iteration(make_history(4, elbo=elbo, elbo_sd=sd, stable=stable)).index != 4
 
+    @pytest.mark.parametrize(("gain", "chosen"), [(4.9, 1), (5.1, 2)])
+    def test_by_five_standard_deviations(self, gain, chosen):
+        history = make_history(2, elbo=[0.0, gain], elbo_sd=[0.0, 1.0], stable=[True, False])
+        assert best_iteration(history).index == chosen
+
     def test_never_one_that_promises_more_than_was_seen_if_there_is_another(self):
         """Once an ELBO of 2e7 was returned where the largest value seen was −1900."""
         elbo = [-1903.0, -1902.0, -1901.0, 2e7, 2e7]

@@ -50,6 +50,16 @@ class TestFrequentRetrain:
         assert not retrains(later, 30, 99.0, Settings(frequent_retrain=False))
 
 
+@pytest.mark.parametrize(("r", "frequent"), [(2.9, False), (3.1, True)])
+def test_the_next_iteration_watches_as_the_index_says(monkeypatch, r, frequent):
+    monkeypatch.setattr("quell.vbmc.reliability.reliability_index", lambda *_: r)
+    state = fitted_state(n=40, last_warmup=10, frequent=not frequent)
+    history = make_history(30, solution=solution_of(state))
+    quick = Settings(hyperparameters="map")
+    new = refit.refit(np.random.default_rng(0), replace(state, history=history), quick, Action.NONE)
+    assert new.frequent == frequent
+
+
 def promising(elbo, excess, data):
     """The same ELBO, but for an expected log joint this much above the best value seen."""
     return replace(
