@@ -5,15 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.vbmc import (
+    elbo_of,
+    fitted_state,
     hand_fit,
     make_history,
+    make_iteration,
     make_problem,
     make_state,
+    solution_of,
     unbounded_problem,
 )
 
+from quell import Settings
+from quell.mixture import Mixture
 from quell.vbmc import warmup
-from quell.vbmc.warmup import leave_warmup, running_lower_bounds, warmup_is_over
+from quell.vbmc.warmup import (
+    elbos_in_hindsight,
+    leave_warmup,
+    running_lower_bounds,
+    warmup_is_over,
+    warmup_rule,
+)
 
 BATCH = 5
 
@@ -24,14 +36,16 @@ def is_over(monkeypatch):
     problem = make_problem(1)
 
     def check(
-        elbo, lcb, *, n_evaluations=None, trims=(), batch=BATCH, by_elbo_alone=False, **columns
-    ):
+        elbo, lcb, *, n_evaluations=None, trims=(), batch=BATCH, rule="paper", hindsight=None,
+        **columns,
+    ):  # fmt: skip
         n = len(elbo)
         counts = 10 + BATCH * np.arange(n) if n_evaluations is None else n_evaluations
         history = make_history(n, elbo=elbo, n_evaluations=counts, warmup=True, **columns)
         state = replace(make_state(problem, [[0.0]], [0.0]), history=history, trims=trims)
         monkeypatch.setattr(warmup, "running_lower_bounds", lambda *_: np.asarray(lcb, float))
-        return warmup_is_over(state, batch, by_elbo_alone=by_elbo_alone)
+        monkeypatch.setattr(warmup, "elbos_in_hindsight", lambda *_: np.asarray(hindsight, float))
+        return warmup_is_over(state, batch, rule)
 
     return check
 
@@ -49,8 +63,8 @@ class TestCriteria:
         assert not is_over(FLAT, RISING)
 
     def test_before_the_paper_the_elbo_alone_decided(self, is_over):
-        assert is_over(FLAT, RISING, by_elbo_alone=True)
-        assert not is_over(RISING, FLAT, by_elbo_alone=True)
+        assert is_over(FLAT, RISING, rule="2018")
+        assert not is_over(RISING, FLAT, rule="2018")
 
     def test_progress_is_measured_in_nats_per_evaluation(self, is_over):
         for gain, expected in ((0.95, True), (1.05, False)):  # 0.2 for each of 5 evaluations
@@ -79,6 +93,22 @@ class TestCriteria:
         assert not is_over(3.0 * np.arange(7), np.r_[0.0, np.full(6, 0.02)])
         assert is_over(3.0 * np.arange(7), np.r_[0.0, np.full(6, 0.005)])
 
+    def test_what_only_becomes_surer_does_not_go_on_for_ever(self, is_over):
+        """Both bounds rise as their SDs fall; in hindsight the posterior is the same for long."""
+        rising = 3.0 * np.arange(9)
+        # D = 1: over 25 evaluations, by less than 1 nat
+        how = {"rule": "hindsight"}
+        for gain, expected in ((0.9, True), (1.1, False)):
+            late = np.r_[np.zeros(4), np.full(5, gain)]
+            assert is_over(rising, rising, hindsight=late, **how) == expected
+            early = np.r_[
+                np.full(3, -50.0), np.zeros(1), np.full(5, gain)
+            ]  # what was before counts
+            assert is_over(rising, rising, hindsight=early, **how) == expected
+        assert not is_over(rising[:5], rising[:5], hindsight=np.zeros(5), **how)  # 20 evaluations
+        assert not is_over(rising, rising, hindsight=np.zeros(9), rule="paper")
+        assert not is_over(rising, rising, hindsight=np.zeros(9), rule="2018")
+
     def test_some_distance_from_the_last_trim(self, is_over):
         n_last = 10 + BATCH * 6
         assert not is_over(FLAT, 0.05 * np.arange(7), trims=(n_last - 9,))
@@ -97,6 +127,27 @@ class TestCriteria:
         """After a false alarm all early points may be gone."""
         lcb = np.r_[np.full(4, -np.inf), 0.0, 0.0, 0.0]
         assert not is_over(FLAT, lcb)
+
+
+def test_elbos_in_hindsight():
+    """Of the last posterior it is its own ELBO; of others, what the surrogate says of them now."""
+    state = fitted_state()
+    now = solution_of(state)
+    other = Mixture([1.0], [[0.5, 0.5]], [0.3], [1.0, 1.0])
+    stale = replace(now, mixture=other, elbo=replace(elbo_of(state.fit.gp, other), entropy=1.5))
+    history = (make_iteration(1, solution=stale, elbo=99.0), make_iteration(2, solution=now))
+    found = elbos_in_hindsight(replace(state, history=history))
+    expected = elbo_of(state.fit.gp, other).expected_log_joint.mean + 1.5
+    np.testing.assert_allclose(found, [expected, now.elbo.value])
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [(Settings(), "hindsight"), (Settings.variant("paper-viqr"), "paper"),
+     (Settings.variant("paper-old"), "2018")],
+)  # fmt: skip
+def test_rules(settings, rule):
+    assert warmup_rule(settings) == rule
 
 
 def test_running_lower_bounds_by_hand():

@@ -32,7 +32,8 @@ from quell.variational import fit_mixture
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
 from quell.vbmc.support import inside
-from quell.vbmc.training import quick_fit, refit_is_due
+from quell.vbmc.surprise import is_surprising
+from quell.vbmc.training import fit_after_surprise, quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
 from quell.vbmc.warmup import FALSE_ALARM_RELIABILITY
@@ -242,6 +243,7 @@ def absorb(
 ) -> State:
     """The state after new rows of ``evaluations``, which replaces the state's table."""
     new = len(evaluations) - len(state.evaluations)
+    surprised = settings.whitening_schedule != "paper" and is_surprising(state, evaluations)
     state = state.with_data(
         evaluations=evaluations,
         trimmed=np.append(state.trimmed, np.zeros(new, dtype=bool)),
@@ -253,8 +255,10 @@ def absorb(
     first = state.fit is None
     if first and not enough_for_a_fit(state):
         return state
+    if surprised or (not first and state.in_iteration < settings.batch):
+        state = quick_update(rng, state, settings, surprised=surprised)
     if not first and state.in_iteration < settings.batch:
-        return quick_update(rng, state, settings)
+        return state
     design = max(state.dimension, SMALLEST_DESIGN) if first else None
     owed = iterations_owed(state, settings.batch, design)
     return settle(rng, end_iteration(rng, state, settings), settings, owed - 1)
@@ -272,10 +276,15 @@ def enough_for_a_fit(state: State) -> bool:
     return n_distinct >= FEWEST_DISTINCT and (designed or made_up)
 
 
-def quick_update(rng: np.random.Generator, state: State, settings: Settings) -> State:
-    """Within an iteration: the new values in the surrogate, and a quick refit if asked for."""
-    fit = quick_fit(rng, state, settings)
-    if not refit_is_due(state, settings):
+def quick_update(
+    rng: np.random.Generator, state: State, settings: Settings, *, surprised: bool = False
+) -> State:
+    """Within an iteration: the new values in the surrogate, and a quick refit if asked for.
+
+    After a surprise the hyperparameters are searched for, and the mixture follows, in any case.
+    """
+    fit = (fit_after_surprise if surprised else quick_fit)(rng, state, settings)
+    if not (surprised or refit_is_due(state, settings)):
         return replace(state, fit=fit)
     quick = fit_mixture(
         rng, fit.gp, state.mixture, n_starts=QUICK_STARTS, weights=not state.warmup,

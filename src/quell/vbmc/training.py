@@ -152,3 +152,21 @@ def quick_fit(rng: np.random.Generator, state: State, settings: Settings) -> Tra
             return train(rng, data, n_samples=0, previous=state.memory, prior=prior)
         return refresh(rng, state.fit, data, prior=prior)
     return replace(state.fit, gp=_conditioned(gp, data))
+
+
+def fit_after_surprise(rng: np.random.Generator, state: State, settings: Settings) -> TrainedGP:
+    """A new mode of the hyperparameters, searched for everywhere, and the samples moved on.
+
+    For an observation that contradicts the ones there are (see `quell.vbmc.surprise`).
+    """
+    assert state.fit is not None
+    data = state.training.data
+    if (
+        learning_rows(data.x) is not None
+        or data.has_unknown_noise != state.fit.gp.data.has_unknown_noise
+    ):
+        return fit_surrogate(rng, state, settings)
+    prior = hyperprior(state, data, settings)
+    if sample_count(state, settings) == 0:
+        return train(rng, data, n_samples=0, previous=state.fit, search=True, prior=prior)
+    return retrain(rng, state.fit, data, prior=prior, search=True)

@@ -19,7 +19,7 @@ from quell.vbmc.refit import refit
 from quell.vbmc.softening import proposed_softness
 from quell.vbmc.state import Action, State
 from quell.vbmc.training_set import TrainingSet
-from quell.vbmc.warmup import leave_warmup, warmup_is_over
+from quell.vbmc.warmup import leave_warmup, warmup_is_over, warmup_rule
 from quell.vbmc.whitening import INTERVAL, LONGEST, axis_ratio, is_scheduled, whitening_is_due
 
 #: A surrogate is lost in new coordinates if the SD of the ELBO is larger than before by this factor
@@ -38,14 +38,12 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
     before, state = state, refit(rng, state, settings, action=Action.NONE)
     if not state.history[-1].believable and not state.warmup:
         state = recover(rng, before, state, settings)
-    if state.warmup and len(state.history) > 1:
-        early = settings.rules_of_2018
-        if warmup_is_over(state, settings.batch, by_elbo_alone=early):
-            state = leave_warmup(state, at_once=early)
-            action = Action.TRIMMED if state.warmup else Action.END_OF_WARMUP
-            state = replace(
-                state, history=(*state.history[:-1], replace(state.history[-1], action=action))
-            )
+    searching = state.warmup and len(state.history) > 1
+    if searching and warmup_is_over(state, settings.batch, warmup_rule(settings)):
+        state = leave_warmup(state, at_once=settings.rules_of_2018)
+        action = Action.TRIMMED if state.warmup else Action.END_OF_WARMUP
+        last = replace(state.history[-1], action=action)
+        state = replace(state, history=(*state.history[:-1], last))
     if not settings.whitening or state.warmup or state.mixture is None:
         return state
     if settings.whitening_schedule == "paper":

@@ -1,12 +1,18 @@
 """The end of warm-up: when the bulk of the posterior has been found, and what is then dropped."""
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.quadrature import Quadrature
+from quell.settings import Settings
 from quell.vbmc.reliability import IMPROVEMENT_BETA
 from quell.vbmc.state import State
+
+#: How the end of warm-up is told: see `warmup_is_over`.
+Rule = Literal["hindsight", "paper", "2018"]
 
 # All as in the reference implementation, where nothing else is said.
 
@@ -42,10 +48,43 @@ def running_lower_bounds(state: State) -> FloatArray:
     )
 
 
-def warmup_is_over(state: State, batch: int, *, by_elbo_alone: bool = False) -> bool:
-    """Whether the search for the bulk has stalled, by one of the two criteria.
+def elbos_in_hindsight(state: State) -> FloatArray:
+    """ELBOs (t,) of the posteriors of all iterations so far, under the current surrogate."""
+    assert state.fit is not None
+    quadrature = Quadrature(state.fit.gp)
+    return np.array(
+        [
+            quadrature.mean_and_gradient(it.solution.mixture)[0] + it.solution.elbo.entropy
+            for it in state.history
+        ]
+    )
 
-    Before the paper the first had to do, without the values at the points (``by_elbo_alone``).
+
+def has_stalled_in_hindsight(state: State, batch: int) -> bool:
+    """Whether the posterior is hardly better than before a long stall, as seen by now.
+
+    Lower confidence bounds also rise because the surrogate becomes surer of what it knows, under
+    noise for a long time.
+    """
+    counts = np.array([it.n_evaluations for it in state.history])
+    long_ago = counts <= counts[-1] - longest_stall(state)
+    if not long_ago.any():
+        return False
+    elbos = elbos_in_hindsight(state)
+    return bool(elbos.max() - elbos[long_ago].max() < STALL_PER_EVALUATION * batch)
+
+
+def longest_stall(state: State) -> int:
+    """Evaluations without progress that end warm-up by themselves."""
+    return LONG_STALL + LONG_STALL_PER_DIMENSION * state.dimension
+
+
+def warmup_is_over(state: State, batch: int, rule: Rule = "hindsight") -> bool:
+    """Whether the search for the bulk has stalled, by one of the criteria.
+
+    The "paper"'s: the lower confidence bounds of the ELBO and of the values at the points have
+    stalled, or the latter for long. Before the paper ("2018") the ELBO's had to do. By default the
+    ELBO may also have stalled for long in "hindsight".
     """
     history = state.history
     t = len(history)
@@ -59,19 +98,32 @@ def warmup_is_over(state: State, batch: int, *, by_elbo_alone: bool = False) -> 
         earlier = bounds[IGNORED_ITERATIONS : t - window]
         if len(recent) and len(earlier):
             elbo_stalled = recent.max() - earlier.max() < smallest_gain
-    if by_elbo_alone:
+    if rule == "2018":
         return bool(elbo_stalled)
     lcb = running_lower_bounds(state)
     lcb_stalled = t > window and lcb[-window:].max() - lcb[:-window].max() < smallest_gain
 
     first = int(np.argmax(lcb > lcb.max() - NEGLIGIBLE))
     since = history[-1].n_evaluations - history[first].n_evaluations
-    long_stall = since > LONG_STALL + LONG_STALL_PER_DIMENSION * state.dimension
+    long_stall = since > longest_stall(state)
+    if rule == "hindsight" and not long_stall:
+        long_stall = has_stalled_in_hindsight(state, batch)
 
     last_trim = state.trims[-1] if state.trims else 0
     # Where nothing new comes there is nothing to wait for.
     far_enough = state.settling or history[-1].n_evaluations - last_trim >= TRIMMING_INTERVAL
     return bool(((elbo_stalled and lcb_stalled) or long_stall) and far_enough)
+
+
+def warmup_rule(settings: Settings) -> Rule:
+    """The rule that goes with the settings.
+
+    >>> warmup_rule(Settings()), warmup_rule(Settings.variant("paper-viqr"))
+    ('hindsight', 'paper')
+    """
+    if settings.rules_of_2018:
+        return "2018"
+    return "paper" if settings.whitening_schedule == "paper" else "hindsight"
 
 
 def leave_warmup(state: State, *, at_once: bool = False) -> State:
