@@ -2,7 +2,7 @@
 
 from quell import likelihoods
 from quell.errors import InferenceFailed, InferenceInterrupted, JournalError
-from quell.evaluations import Evaluations
+from quell.evaluations import Evaluations, join_evaluations
 from quell.infer import fit, infer
 from quell.journal import read_journal
 from quell.problem import Problem
@@ -28,6 +28,7 @@ __all__ = [
     "__version__",
     "fit",
     "infer",
+    "join_evaluations",
     "likelihoods",
     "read_journal",
     "study",

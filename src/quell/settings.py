@@ -73,6 +73,10 @@ class Settings:
     compress_low_values
         Of values so low that the posterior has no mass there, only the order counts; False to fit
         them as they are, as the paper does.
+    look_around
+        The first points are spread evenly over the plausible box, in warm-up places that may be as
+        high as the best one are looked at, and high evaluations that the posterior has lost become
+        part of it; False for random first points and no looks, as in the paper.
     evidence
         The log evidence as the surrogate expects it, by "importance" sampling, or the "elbo".
     rules_of_2018
@@ -110,6 +114,7 @@ class Settings:
     output_scale_prior: bool = True
     climb: bool = True
     compress_low_values: bool = True
+    look_around: bool = True
     evidence: Literal["importance", "elbo"] = "importance"
     rules_of_2018: bool = False
 
@@ -138,7 +143,7 @@ class Settings:
         try:
             for name in (
                 "whitening", "stop_early", "output_scale_prior", "climb", "compress_low_values",
-                "rules_of_2018",
+                "look_around", "rules_of_2018",
             ):  # fmt: skip
                 flag(name, getattr(self, name))
             if self.frequent_retrain is not None:
@@ -177,7 +182,7 @@ class Settings:
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
             retrain_share=0.0, output_scale_prior=False, climb=False,
-            compress_low_values=False, stop_early=False,
+            compress_low_values=False, look_around=False, stop_early=False,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

@@ -3,10 +3,11 @@
 ``events`` is the life of one evaluation: asked for, answered, forgotten; ``origin`` why it was
 made. ``table`` has one row per evaluation and never changes; ``answers`` makes rows of answers,
 ``head_start`` checks evaluations that were made elsewhere, ``merging`` makes one observation of
-repeated ones.
+repeated ones, ``joining`` one table of several runs'.
 """
 
 from quell.evaluations.events import Answered, Asked, Forgotten
+from quell.evaluations.joining import join_evaluations
 from quell.evaluations.origin import Origin
 from quell.evaluations.table import NO_PRIOR_DENSITY, Evaluations
 from quell.streams import rng_for
@@ -18,5 +19,6 @@ __all__ = [
     "Evaluations",
     "Forgotten",
     "Origin",
+    "join_evaluations",
     "rng_for",
 ]

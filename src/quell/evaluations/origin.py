@@ -11,8 +11,9 @@ class Origin(StrEnum):
     """
 
     START = "start"  #: the user's ``start=``
-    DESIGN = "design"  #: at random in the plausible box, before there is a surrogate
+    DESIGN = "design"  #: spread over the plausible box, before there is a surrogate
     SEARCH = "search"  #: by the acquisition function
+    LOOK = "look"  #: away from the posterior, where the log joint may be as high as in it
     CHECK = "check"  #: a second evaluation, by which noise="auto" is settled
     USER = "user"  #: told, but never asked for
     GIVEN = "given"  #: of a head start, made before the run: it does not count

@@ -47,8 +47,8 @@ class Evaluations:
     seconds
         How long each took, (N,).
     origin
-        Why each was made: "start", "design", "search", "check", "user", or "given" for a head
-        start, which does not count (see `quell.evaluations.Origin`).
+        Why each was made: "start", "design", "search", "look", "check", "user", or "given" for a
+        head start, which does not count (see `quell.evaluations.Origin`).
     index
         Indices (N,) of their random streams (see `quell.evaluations.rng_for`), −1 for none.
 
@@ -191,6 +191,21 @@ class Evaluations:
             np.concatenate([self.seconds, other.seconds]),
             self.origin + other.origin,
             np.concatenate([self.index, other.index]),
+        )
+
+    def rows(self, mask: BoolArray) -> "Evaluations":
+        """The rows that a mask (N,) selects."""
+        chosen = np.flatnonzero(mask)
+        return Evaluations(
+            self.names,
+            self.theta[chosen],
+            self.value[chosen],
+            self.sd[chosen],
+            self.log_prior[chosen],
+            tuple(self.error[i] for i in chosen),
+            self.seconds[chosen],
+            tuple(self.origin[i] for i in chosen),
+            self.index[chosen],
         )
 
     def as_given(self, problem: Problem) -> "Evaluations":

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from quell.evaluations import Evaluations
+from quell.evaluations import Evaluations, Origin
 from quell.results.posterior import Posterior
 from quell.settings import Settings
 from quell.vbmc import Iteration
@@ -44,6 +44,9 @@ class Result:
         by all workers together.
     journal
         Where a journal was continued, from when it is; "" otherwise.
+    unseen_share
+        Share of the plausible box so far from all evaluations that they say nothing about it, by
+        the surrogate's length scales (`quell.vbmc.coverage`).
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Result:
     wall_seconds: float
     target_seconds: float
     journal: str = ""
+    unseen_share: float = np.nan
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -102,6 +106,8 @@ class Result:
             "softenings": sum(it.action in ("softened", "sharpened") for it in self.iterations),
             "went_back": sum(it.action == "went back" for it in self.iterations),
             "noise_sd": chosen.noise_sd,
+            "looks": self.evaluations.origin.count(Origin.LOOK),
+            "unseen_share": self.unseen_share,
             "overhead_cpu_seconds": self.cpu_seconds,
             "overhead_cpu_seconds_per_evaluation": self.cpu_seconds
             / max(1, self.evaluations.n_counted),

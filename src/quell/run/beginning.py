@@ -12,7 +12,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
 from quell.streams import rng_for_start
-from quell.vbmc.step import SMALLEST_DESIGN
+from quell.vbmc.design import SMALLEST_DESIGN
 
 
 def check_seed(seed: Any) -> int:

@@ -38,6 +38,7 @@ from quell.vbmc import (
     initial_state,
     propose,
 )
+from quell.vbmc.coverage import unseen_share
 from quell.vbmc.evidence import evidence
 
 
@@ -73,6 +74,7 @@ class Engine:
         self._state = initial_state(
             rng_for_design(seed), problem, starts, given,
             noisy=noisy, compress=settings.compress_low_values,
+            look_around=settings.look_around,
         )  # fmt: skip
         self._ahead: State | None = None
         self._steps = 0
@@ -161,10 +163,11 @@ class Engine:
             if self.settings.final_components > 0:
                 solution, boosted = boost(rng, solution, self.settings)
             estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
+            unseen = unseen_share(rng, state)
         return make_result(
             self.problem, self.settings, self.seed, self.table, state.history, chosen, solution,
             estimate, boosted=boosted, reasons=reasons, n_accidents=state.training.n_accidents,
-            cpu_seconds=self.cpu_seconds, target_seconds=self.target_seconds,
+            cpu_seconds=self.cpu_seconds, target_seconds=self.target_seconds, unseen_share=unseen,
         )  # fmt: skip
 
     def _ask(self, asked: Asked) -> None:

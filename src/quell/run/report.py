@@ -29,6 +29,7 @@ def make_result(
     n_accidents: int,
     cpu_seconds: float,
     target_seconds: float,
+    unseen_share: float = np.nan,
 ) -> Result:
     """The result of a run: the ``chosen`` iteration, with its ``solution`` as it was polished."""
     proper = problem.prior.is_proper or problem.prior.is_included
@@ -61,6 +62,7 @@ def make_result(
         cpu_seconds=cpu_seconds,
         wall_seconds=np.nan,  # known to whoever keeps the time
         target_seconds=target_seconds,
+        unseen_share=unseen_share,
     )
 
 

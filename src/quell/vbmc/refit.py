@@ -10,6 +10,7 @@ from quell.mixture.divergence import gaussian_skl
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.variational import VariationalFit, fit_mixture
+from quell.variational.islands import with_islands
 from quell.vbmc import reliability as rel
 from quell.vbmc.coordinates import Carried
 from quell.vbmc.state import Action, Iteration, Solution, State
@@ -36,6 +37,8 @@ def refit(rng: np.random.Generator, state: State, settings: Settings, action: Ac
     state = with_cuts(rng, state)
     fit = fit_surrogate(rng, state, settings)
     start = better_start(state, fit.gp)
+    if start is not None and settings.look_around:
+        start = with_islands(fit.gp, start)
     variational = fit_posterior(rng, fit.gp, start, state, settings)
     record = _record(state, fit.gp, variational, settings, action)
     return replace(
@@ -77,7 +80,7 @@ def fit_posterior(
                 state.history, start, gp.data.size, noisy=state.noisy,
                 batch=settings.batch, full_refit=state.full_refit,
             )  # fmt: skip
-    free = not state.warmup
+    free = not state.warmup or n_components > WARMUP_COMPONENTS
     if state.full_refit or start is None:
         return fit_mixture(
             rng, gp, start, n_components=n_components, n_starts=N_STARTS_FULL,

@@ -94,6 +94,27 @@ class Iteration:
 
 
 @dataclass(frozen=True, eq=False)
+class Overview:
+    """The surrogate at the end of warm-up, by which the whole plausible box is looked at later.
+
+    From then on the surrogate has only the better evaluations to follow, at their face value, and
+    forgets how low the log joint is elsewhere. The overview has the ``space`` and hyperparameters
+    (``theta``, ``weights``) of warm-up, and goes with all evaluations.
+    """
+
+    space: InferenceSpace
+    theta: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def of(cls, state: "State") -> "Overview | None":
+        """The overview of a state that has been fitted; None before."""
+        if state.fit is None:
+            return None
+        return cls(state.space, state.fit.gp.theta, state.fit.gp.weights)
+
+
+@dataclass(frozen=True, eq=False)
 class State:
     """Everything the algorithm knows between two steps.
 
@@ -109,7 +130,8 @@ class State:
     hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
     ``compress``: very low values are compressed in warm-up; ``settling``: iterations are made
     without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
-    within the bounds; ``cuts`` are planes beside it, in x.
+    within the bounds; ``cuts`` are planes beside it, in x. ``overview`` is what is kept of the
+    surrogate of warm-up, None until its end.
     """
 
     space: InferenceSpace
@@ -139,6 +161,7 @@ class State:
     settling: bool = False
     support: Support | None = None
     cuts: Edges | None = None
+    overview: Overview | None = None
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

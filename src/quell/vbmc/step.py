@@ -27,8 +27,9 @@ from quell.evaluations import Evaluations, Origin
 from quell.gp import GaussianProcess
 from quell.problem import Problem
 from quell.settings import Settings
-from quell.space import InferenceSpace
 from quell.variational import fit_mixture
+from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
+from quell.vbmc.looks import low_looks, next_look
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
 from quell.vbmc.support import inside
@@ -36,16 +37,12 @@ from quell.vbmc.surprise import is_surprising
 from quell.vbmc.training import fit_after_surprise, quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
-from quell.vbmc.warmup import FALSE_ALARM_RELIABILITY
+from quell.vbmc.warmup import FALSE_ALARM_RELIABILITY, trimming_depth
 
-#: Points of the first design, in few dimensions (reference implementation).
-SMALLEST_DESIGN = 10
 #: Different points with a value without which nothing can be fitted.
 FEWEST_DISTINCT = 2
 #: The search box has at least the plausible box and twice its width on both sides.
 BOX_HALF_WIDTH = 2.5
-#: Draws of the design until the prior is positive everywhere.
-MOST_DRAWS = 100
 #: Points under evaluation keep apart by this many SDs of the posterior (root mean square over
 #: coordinates).
 SMALLEST_DISTANCE = 0.1
@@ -70,13 +67,13 @@ class Proposal:
 
 def initial_state(
     rng: np.random.Generator, problem: Problem, starts: FloatArray, evaluations: Evaluations,
-    *, noisy: bool, compress: bool = True,
+    *, noisy: bool, compress: bool = True, look_around: bool = True,
 ) -> State:  # fmt: skip
     """The state before the first evaluation.
 
-    ``starts`` (n, D_full) are evaluated first; the design is filled up with uniform draws in
-    the plausible box of inference space. The search box has the plausible box, twice its width
-    on both sides, and all starts and evaluations there are.
+    ``starts`` (n, D_full) are evaluated first; the design is filled up with points spread over the
+    plausible box of inference space, or without ``look_around`` drawn there. The search box has the
+    plausible box, twice its width on both sides, and all starts and evaluations there are.
     """
     space = problem.space
     size = max(space.dimension, SMALLEST_DESIGN)
@@ -87,11 +84,15 @@ def initial_state(
     if len(known):
         box = expand_box(expand_box(box, known.min(axis=0)), known.max(axis=0))
     trimmed = np.zeros(len(evaluations), dtype=bool)
+    if look_around:
+        drawn = first_points(rng, problem, space, n_random, known)
+    else:
+        drawn = random_points(rng, problem, space, n_random)
     return State(
         space=space,
         noisy=noisy,
         noise_guess=problem.noise_guess,
-        design=np.concatenate([starts, random_points(rng, problem, space, n_random)]),
+        design=np.concatenate([starts, drawn]),
         n_starts=len(starts),
         evaluations=evaluations,
         trimmed=trimmed,
@@ -101,25 +102,6 @@ def initial_state(
         box=box,
         plausible_range=np.ones(space.dimension),
     )
-
-
-def random_points(
-    rng: np.random.Generator, problem: Problem, space: InferenceSpace, n: int
-) -> FloatArray:
-    """Uniform draws (n, D_full) in the plausible box of inference space.
-
-    Where the prior is zero it is drawn again, a limited number of times: the target need not be
-    asked what is known already.
-    """
-    drawn = np.empty((n, space.n_parameters))
-    missing = np.ones(n, dtype=bool)
-    for _ in range(MOST_DRAWS):
-        x = rng.uniform(-0.5, 0.5, (int(missing.sum()), space.dimension))
-        drawn[missing] = problem.snap(space.to_original(x))
-        missing = problem.log_prior(drawn) == -np.inf
-        if not missing.any():
-            break
-    return drawn
 
 
 def propose(
@@ -133,6 +115,10 @@ def propose(
     if state.fit is None or state.mixture is None:
         # More points are wanted than the design has, before there is enough for a fit.
         return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
+    if settings.look_around:
+        theta = next_look(rng, problem, state, pending)
+        if theta is not None:
+            return Proposal(theta, Origin.LOOK)
     gp = state.fit.gp
     # Where the training set was just trimmed the surrogate still knows all of it.
     single_sd = state.training.single_sd if state.training.data.size == gp.data.size else None
@@ -244,9 +230,12 @@ def absorb(
     """The state after new rows of ``evaluations``, which replaces the state's table."""
     new = len(evaluations) - len(state.evaluations)
     surprised = settings.whitening_schedule != "paper" and is_surprising(state, evaluations)
+    trimmed = np.append(state.trimmed, np.zeros(new, dtype=bool))
+    if not state.warmup:
+        trimmed |= low_looks(evaluations, trimming_depth(state, over=True))
     state = state.with_data(
         evaluations=evaluations,
-        trimmed=np.append(state.trimmed, np.zeros(new, dtype=bool)),
+        trimmed=trimmed,
         in_iteration=state.in_iteration + new,
     )
     for theta in evaluations.theta[len(evaluations) - new :]:

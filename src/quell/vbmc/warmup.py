@@ -9,7 +9,7 @@ from quell.arrays import FloatArray
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.vbmc.reliability import IMPROVEMENT_BETA
-from quell.vbmc.state import State
+from quell.vbmc.state import Overview, State
 
 #: How the end of warm-up is told: see `warmup_is_over`.
 Rule = Literal["hindsight", "paper", "2018"]
@@ -126,6 +126,13 @@ def warmup_rule(settings: Settings) -> Rule:
     return "paper" if settings.whitening_schedule == "paper" else "hindsight"
 
 
+def trimming_depth(state: State, *, over: bool) -> float:
+    """How far below the best evaluations are dropped, in nats, warm-up being ``over`` or not."""
+    dimension, n_trims = state.dimension, len(state.trims)
+    depth = KEPT_PER_DIMENSION * dimension if over else KEPT_AT_FALSE_ALARM * (dimension + 2)
+    return float(depth * (1 + n_trims))
+
+
 def leave_warmup(state: State, *, at_once: bool = False) -> State:
     """End warm-up, or note a false alarm; either way drop the lowest evaluations.
 
@@ -133,14 +140,17 @@ def leave_warmup(state: State, *, at_once: bool = False) -> State:
     """
     dimension, n_trims = state.dimension, len(state.trims)
     over = at_once or state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
-    depth = KEPT_PER_DIMENSION * dimension if over else KEPT_AT_FALSE_ALARM * (dimension + 2)
-    threshold = depth * (1 + n_trims)
+    threshold = trimming_depth(state, over=over)
     log_joint = state.evaluations.log_joint
     usable = state.evaluations.ok & ~state.trimmed
     low = usable & (log_joint[usable].max() - log_joint >= threshold)
     best = np.flatnonzero(usable)[np.argsort(-log_joint[usable], kind="stable")]
     low[best[: dimension + 1]] = False
+    overview = Overview.of(state)
     state = state.with_data(trimmed=state.trimmed | low, full_refit=True, warmup=not over)
     if over:
-        return replace(state, last_warmup=len(state.history), last_whitening=len(state.history))
+        return replace(
+            state, last_warmup=len(state.history), last_whitening=len(state.history),
+            overview=overview,
+        )  # fmt: skip
     return replace(state, trims=(*state.trims, len(state.evaluations)))

@@ -41,14 +41,18 @@ def narrow_and_broad(dimension: int) -> Benchmark:
     return separate_normals("narrow_and_broad", means, sds)
 
 
-def separate_normals(name: str, means: FloatArray, sds: FloatArray) -> Benchmark:
-    """K normals of equal mass, means and SDs (K, D)."""
+def separate_normals(
+    name: str, means: FloatArray, sds: FloatArray, weights: FloatArray | None = None
+) -> Benchmark:
+    """K normals, means and SDs (K, D); of equal mass without ``weights`` (K,), which sum to 1."""
     count, dimension = means.shape
-    weights = np.full(count, 1 / count)
+    if weights is None:
+        weights = np.full(count, 1 / count)
+    log_weights = np.log(weights)
 
     def exact(theta: ArrayLike) -> FloatArray:
         theta = np.asarray(theta, dtype=np.float64)
-        parts = log_normal(theta[..., None, :], means, sds).sum(-1) - np.log(count)
+        parts = log_normal(theta[..., None, :], means, sds).sum(-1) + log_weights
         return np.asarray(logsumexp(parts, axis=-1))
 
     return unbounded(
