@@ -24,6 +24,7 @@ LAYERS = (
     ("acquisition", "variational"),
     ("settings",),
     ("vbmc",),
+    ("diagnostics",),
     ("journal", "progress", "results", "workers"),
     ("run",),
     ("infer", "sampler"),

@@ -1,7 +1,7 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
 from quell import likelihoods
-from quell.errors import InferenceFailed, InferenceInterrupted, JournalError
+from quell.errors import BudgetWarning, InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations, join_evaluations
 from quell.infer import fit, infer
 from quell.journal import read_journal
@@ -14,6 +14,7 @@ from quell.study import study
 from quell.version import __version__
 
 __all__ = [
+    "BudgetWarning",
     "Evaluations",
     "InferenceFailed",
     "InferenceInterrupted",

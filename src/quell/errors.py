@@ -1,4 +1,4 @@
-"""The exceptions of a run."""
+"""The exceptions of a run, and its warning."""
 
 from __future__ import annotations
 
@@ -89,4 +89,24 @@ class JournalError(RuntimeError):
     ...     except quell.JournalError as error:
     ...         print(str(error)[:19])
     there is no journal
+    """
+
+
+class BudgetWarning(UserWarning):
+    """A budget too small to tell whether the answer is stable.
+
+    It is given before the first evaluation, and never stops a run: where warnings are errors it is
+    left out, and only the result says that the run was too short.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import quell
+    >>> problem = quell.Problem(
+    ...     lambda theta: -theta[0]**2, lower=-9, upper=9, plausible_lower=-3, plausible_upper=3)
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     result = quell.infer(problem, budget=20, seed=1, progress=False)
+    >>> caught[0].category.__name__, str(result.status)
+    ('BudgetWarning', 'too short to tell')
     """

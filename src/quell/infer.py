@@ -15,7 +15,7 @@ from quell.results import Result
 from quell.run.beginning import refuse_unless_noise_is_known
 from quell.run.loop import Callback, Loop
 from quell.run.session import Session
-from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small
+from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small, warn_if_too_short
 from quell.settings import Settings
 from quell.workers.executor_pool import make_pool
 from quell.workers.pool import Pool
@@ -46,7 +46,8 @@ def infer(
         The log-likelihood, its parameters with bounds and prior, and its noise.
     budget
         Evaluations of the target, failed ones included; 50 (D + 2) for exact targets and
-        75 (D + 2) for noisy ones by default. 0 evaluates nothing: see :func:`fit`.
+        75 (D + 2) for noisy ones by default. With fewer than 10 (D + 2) after the first design no
+        answer can be called stable, which is warned about. 0 evaluates nothing: see :func:`fit`.
     seed
         The run is a function of the seed and the target; a random one is drawn, and reported
         in the result, if there is none.
@@ -141,6 +142,8 @@ def infer(
             refuse_if_too_small(budget, session.engine)
             if budget == 0:
                 refuse_unless_noise_is_known(problem, session.engine.table)
+            else:
+                warn_if_too_short(budget, session.engine)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
             display.say(session.continued)
             if journal_check:

@@ -251,11 +251,10 @@ def compare_one(problem: Problem, seed: int, journal: str, how: dict[str, Any]) 
 
 
 def _line(row: Row) -> str:
-    name, seed, evidence, converged, evaluations, error = row.cells()
+    name, seed, evidence, status, evaluations, error = row.cells()
     if error:
         return f"{name}, seed {seed}: {error}"
-    state = "converged" if converged == "yes" else "not converged"
-    return f"{name}, seed {seed}: {evidence}, {state}, {evaluations} evaluations"
+    return f"{name}, seed {seed}: {evidence}, {status}, {evaluations} evaluations"
 
 
 def _named(problems: Any) -> dict[str, Problem]:

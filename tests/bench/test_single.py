@@ -17,7 +17,7 @@ from quell.settings import Settings
 FIELDS = [
     "problem", "dim", "algorithm", "mode", "seed", "noise", "noise_jitter", "budget",
     "stop_early", "evaluations", "lml_loss", "lml_loss_checked", "mmtv", "gskl", "log_evidence",
-    "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged",
+    "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged", "status", "tests",
     "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "posterior", "settings",
     "version", "commit", "fast", "data", "mean_shift_in_sds",
 ]  # fmt: skip
@@ -34,6 +34,8 @@ def test_record_has_all_fields_as_plain_data(record):
     assert sorted(record) == sorted(FIELDS)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record["evaluations"] == record["budget"] == 20
+    assert record["status"] == "too short to tell"
+    assert record["tests"]["stable_evaluations_needed"] == 40
     assert Spec.of_record(record) == SPEC
 
 
@@ -188,7 +190,7 @@ class FakeVBMC:
 def test_adapter_of_pyvbmc(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyvbmc", types.SimpleNamespace(VBMC=FakeVBMC))
     record = perform(Spec.make("normal", "pyvbmc", 0, mode="exact", noise=2.0, dim=2, budget=20))
-    assert sorted(record) == sorted(FIELDS)
+    assert sorted(record) == sorted(set(FIELDS) - {"status", "tests"})
     assert (record["lml_loss"], record["log_evidence_sd"]) == (0.25, 0.5)
     assert record["mmtv"] < 0.02
     assert record["gskl"] < 0.001

@@ -42,6 +42,7 @@ def same(a, b):
     np.testing.assert_array_equal(a.evaluations.value, b.evaluations.value)
     assert (a.elbo, a.elbo_sd) == (b.elbo, b.elbo_sd)
     np.testing.assert_array_equal(a.posterior.mixture.to_vector(), b.posterior.mixture.to_vector())
+    assert str(a.verdict) == str(b.verdict)  # equal figures, nan among them
     figures = ("elbo", "elbo_sd", "gskl", "reliability", "n_components", "noise_sd")
     for one, other in zip(a.iterations, b.iterations, strict=True):
         assert [getattr(one, f) for f in figures] == [getattr(other, f) for f in figures]

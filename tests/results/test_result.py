@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from quell import Evaluations, Posterior, Problem, Result, Settings, infer
+from quell.diagnostics import Verdict
 from quell.vbmc.evidence import LARGEST_CORRECTION
 
 
@@ -30,7 +31,10 @@ def test_types(result):
     assert isinstance(result.posterior, Posterior)
     assert isinstance(result.evaluations, Evaluations)
     assert isinstance(result.settings, Settings)
-    assert isinstance(result.converged, bool)
+    assert result.converged is False
+    assert result.status == "too short to tell"
+    assert result.diagnostics["status"] == "too short to tell"
+    assert {finding.test for finding in result.findings} <= set(result.diagnostics)
     assert result.seed == 3
     assert result.evidence_method == "importance sampling"
     # One bound each for the two corrections.
@@ -88,7 +92,7 @@ def test_summary_says_what_a_person_wants_to_know(result):
     assert "a_rather_long_name" in text
     assert "fixed" in text
     assert "seed 3" in text
-    assert "NOT CONVERGED" in text
+    assert text.startswith("TOO SHORT TO TELL after 20 evaluations")
     assert all(reason in text for reason in result.reasons)
     rows = [line for line in text.splitlines() if line.startswith(("parameter", "a_rather"))]
     assert len({len(row) for row in rows}) == 1  # aligned
@@ -96,9 +100,14 @@ def test_summary_says_what_a_person_wants_to_know(result):
     assert value == pytest.approx(result.posterior.mean()[0], rel=1e-3)
 
 
-def test_summary_of_a_converged_and_of_an_improper_result(result):
-    good = dataclasses.replace(result, converged=True, reasons=("the solution is stable",))
-    assert good.summary().startswith("converged")
+def test_summary_of_a_stable_and_of_an_improper_result(result):
+    still = dataclasses.replace(result.verdict.stability, evaluations=30, needed=30)
+    good = dataclasses.replace(
+        result, verdict=Verdict(still, result.findings), reasons=("the solution is stable",)
+    )
+    assert good.status == "stable"
+    assert good.converged
+    assert good.summary().startswith("stable after 20")
     improper = dataclasses.replace(result, log_evidence=np.nan, log_evidence_sd=np.nan)
     assert "undefined" in improper.summary()
     assert f"{result.elbo:.3f}" in improper.summary()

@@ -57,6 +57,8 @@ def _as_answer(result: Result, settings: Settings) -> Answer:
         "elbo": result.elbo,
         "elbo_sd": result.elbo_sd,
         "converged": result.converged,
+        "status": str(result.status),
+        "tests": result.verdict.figures(),
         "overhead_cpu_seconds_per_evaluation": result.diagnostics[
             "overhead_cpu_seconds_per_evaluation"
         ],

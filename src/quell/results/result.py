@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from quell.diagnostics import Finding, Status, Verdict
 from quell.evaluations import Evaluations, Origin
 from quell.results.posterior import Posterior
 from quell.settings import Settings
+from quell.text import printable
 from quell.vbmc import Iteration
 
 
@@ -25,8 +27,9 @@ class Result:
         The best estimate of the log evidence, and its SD; nan where the prior is improper.
     evidence_method
         How that estimate was obtained.
-    converged
-        Whether the returned solution was stable.
+    verdict
+        What the tests of the answer found; `status`, `converged` and `findings` are short for its
+        parts.
     reasons
         Why the run ended and what to be careful about, in words.
     iterations
@@ -62,6 +65,8 @@ class Result:
     array([1.])
     >>> result.diagnostics["evaluations"]
     20
+    >>> result.status
+    <Status.TOO_SHORT: 'too short to tell'>
     """
 
     posterior: Posterior
@@ -70,7 +75,7 @@ class Result:
     log_evidence: float
     log_evidence_sd: float
     evidence_method: str
-    converged: bool
+    verdict: Verdict
     reasons: tuple[str, ...]
     iterations: tuple[Iteration, ...]
     chosen: int
@@ -83,6 +88,26 @@ class Result:
     target_seconds: float
     journal: str = ""
     unseen_share: float = np.nan
+
+    @property
+    def status(self) -> Status:
+        """How the answer stands, as text.
+
+        "stable": it has not moved for long enough, and nothing speaks against it. "too short to
+        tell": the run had too few evaluations to see whether it moves. "unstable": it still moves.
+        "suspect": something in hand contradicts it. `reasons` says why, and what to do.
+        """
+        return self.verdict.status
+
+    @property
+    def converged(self) -> bool:
+        """Whether the status is "stable"."""
+        return self.status == Status.STABLE
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What each test of the answer found: its figure, its limit, and what that means."""
+        return self.verdict.findings
 
     @property
     def history(self) -> list[dict[str, Any]]:
@@ -113,16 +138,18 @@ class Result:
             / max(1, self.evaluations.n_counted),
             "wall_seconds": self.wall_seconds,
             "target_seconds": self.target_seconds,
+            "status": str(self.status),
+            **self.verdict.figures(),
         }
 
     def summary(self) -> str:
         """What a person wants to read: how the run ended, evidence, parameters, cost."""
         d = self.diagnostics
         lines = [
-            f"{'converged' if self.converged else 'NOT CONVERGED'} after "
+            f"{self.status if self.converged else self.status.upper()} after "
             f"{d['evaluations']} evaluations"
             + (f" ({d['failed_evaluations']} failed)" if d["failed_evaluations"] else ""),
-            *(f"  - {reason}" for reason in self.reasons),
+            *(f"  - {printable(reason)}" for reason in self.reasons),
             "",
         ]
         if np.isfinite(self.log_evidence):
@@ -133,11 +160,12 @@ class Result:
         else:
             lines.append(f"log evidence   undefined; ELBO {self.elbo:.3f} ± {self.elbo_sd:.3f}")
         space = self.posterior.space
-        width = max(9, *(len(name) for name in space.names))
+        names = [printable(name) for name in space.names]
+        width = max(9, *(len(name) for name in names))
         header = ("mean", "sd", "2.5 %", "median", "97.5 %")
         lines += ["", f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in header)]
         mean, sd = self.posterior.mean(), self.posterior.sd()
-        for i, name in enumerate(space.names):
+        for i, name in enumerate(names):
             if not space.free[i]:
                 lines.append(f"{name:{width}}{mean[i]:11.4g}      fixed")
                 continue
@@ -145,7 +173,7 @@ class Result:
             values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
             seam = "  (through the bounds)" if values[2] > values[4] else ""
             lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in values) + seam)
-        whole = [n for n, i in zip(space.names, self.posterior.integer or (), strict=False) if i]
+        whole = [n for n, i in zip(names, self.posterior.integer or (), strict=False) if i]
         if whole:
             lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
                           "stands for k - 1/2 to k + 1/2, and draws are rounded"]  # fmt: skip

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.diagnostics import Case, judge
 from quell.errors import InferenceFailed
 from quell.evaluations import Evaluations, Origin
 from quell.evaluations.answers import as_table
@@ -164,10 +165,15 @@ class Engine:
                 solution, boosted = boost(rng, solution, self.settings)
             estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
             unseen = unseen_share(rng, state)
+            case = Case.of(
+                rng, solution, chosen, state.history, estimate.value, self.table, self.problem.space
+            )
+            verdict = judge(rng, case)
         return make_result(
             self.problem, self.settings, self.seed, self.table, state.history, chosen, solution,
-            estimate, boosted=boosted, reasons=reasons, n_accidents=state.training.n_accidents,
-            cpu_seconds=self.cpu_seconds, target_seconds=self.target_seconds, unseen_share=unseen,
+            estimate, verdict, boosted=boosted, reasons=reasons,
+            n_accidents=state.training.n_accidents, cpu_seconds=self.cpu_seconds,
+            target_seconds=self.target_seconds, unseen_share=unseen,
         )  # fmt: skip
 
     def _ask(self, asked: Asked) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from quell.diagnostics import Verdict
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Posterior, Result
@@ -23,6 +24,7 @@ def make_result(
     chosen: Iteration,
     solution: Solution,
     estimate: Evidence,
+    verdict: Verdict,
     *,
     boosted: bool,
     reasons: Sequence[str],
@@ -42,9 +44,10 @@ def make_result(
         log_evidence=estimate.value if proper else np.nan,
         log_evidence_sd=estimate.sd if proper else np.nan,
         evidence_method=estimate.method,
-        converged=chosen.stable,
+        verdict=verdict,
         reasons=(
             *reasons,
+            *verdict.reasons,
             *_caveats(
                 chosen,
                 history,
@@ -88,21 +91,10 @@ def _caveats(
             "at the end of the run the surrogate expects a higher density than was ever seen, and "
             f"is not used: this is the solution after {chosen.n_evaluations} evaluations"
         )
-    if not chosen.believable:
-        caveats.append(
-            "the surrogate expects a higher density than was ever seen, so neither posterior nor "
-            "evidence can be trusted: make the plausible box narrower, or give a start"
-        )
     if all_given:
         caveats.append(
             "all evaluations are your own, so whether more of them would change the solution is "
             "not known: let the run choose some (quell.infer with evaluations= and a budget)"
-        )
-    elif not chosen.stable:
-        caveats.append(
-            "the solution has not been stable for long enough (reliability index "
-            f"{chosen.reliability:.2g}, which has to stay below 1): use a larger budget, or "
-            "compare with another seed"
         )
     if not proper:
         caveats.append("the prior is improper, so the evidence is not defined")

@@ -1,10 +1,14 @@
 """When a run ends: budgets, a stable solution, too many failures."""
 
+import warnings
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from quell.checks import integer
+from quell.diagnostics.stability import evaluations_needed
+from quell.errors import BudgetWarning
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.run.engine import Engine
@@ -46,6 +50,21 @@ def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
             f"budget must be at least {needed}, got {budget}: so many points are evaluated before "
             f"anything can be learnt ({state.n_starts} given as start, the others at random)"
         )
+
+
+def warn_if_too_short(budget: int | None, engine: Engine) -> None:
+    """A `BudgetWarning` at the user's call of `infer` for a budget that no answer is stable in."""
+    state = engine.settled
+    first, needed = len(state.design), evaluations_needed(state.dimension)
+    if budget is None or max(budget, engine.table.n_counted) >= first + needed:
+        return
+    text = (
+        f"a budget of {budget} is too small to tell whether the answer is stable: after the first "
+        f"{first} evaluations it has to stay the same over {needed} more"
+    )
+    # Where warnings are errors it is no reason not to run, and the result says it as well.
+    with suppress(BudgetWarning):
+        warnings.warn(text, BudgetWarning, stacklevel=3)
 
 
 def default_budget(state: State) -> int:

@@ -16,7 +16,8 @@ class Row:
     """One run of a study; numbers are nan, and ``error`` says why, where it has no result.
 
     ``evaluations`` counts those of the target, ``failed`` ones included; ``cpu_seconds`` is the
-    algorithm's own time in the call that made the run, or continued it.
+    algorithm's own time in the call that made the run, or continued it; ``status`` is that of its
+    result, "" in rows that were kept before there was one.
     """
 
     problem: str
@@ -30,6 +31,7 @@ class Row:
     failed: int = 0
     cpu_seconds: float = nan
     error: str = ""
+    status: str = ""
 
     @classmethod
     def of(cls, problem: str, seed: int, result: Result) -> "Row":
@@ -37,7 +39,7 @@ class Row:
         return cls(
             problem, seed, result.log_evidence, result.log_evidence_sd, result.elbo,
             result.elbo_sd, result.converged, result.evaluations.n_counted,
-            result.evaluations.n_failed, result.cpu_seconds,
+            result.evaluations.n_failed, result.cpu_seconds, status=str(result.status),
         )  # fmt: skip
 
     def cells(self) -> tuple[str, ...]:
@@ -49,11 +51,11 @@ class Row:
         if not isfinite(value):
             name, value, sd = "ELBO ", self.elbo, self.elbo_sd
         evaluations = str(self.evaluations) + (f" ({self.failed} failed)" if self.failed else "")
-        converged = "yes" if self.converged else "no"
-        return (*about, f"{name}{value:.3f} ± {sd:.3f}", converged, evaluations, "")
+        status = self.status or ("stable" if self.converged else "not stable")
+        return (*about, f"{name}{value:.3f} ± {sd:.3f}", status, evaluations, "")
 
 
-HEADER = ("problem", "seed", "log evidence", "converged", "evaluations", "")
+HEADER = ("problem", "seed", "log evidence", "status", "evaluations", "")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +72,9 @@ class StudyResult:
     >>> study = StudyResult((Row("a", 1, -3.2, 0.1, -3.3, 0.1, True, 80),
     ...                      Row("b", 1, error="ValueError: no")))
     >>> study
-      problem  seed  log evidence    converged  evaluations
-      a        1     -3.200 ± 0.100  yes        80
-      b        1     -               -          -            FAILED: ValueError: no
+      problem  seed  log evidence    status  evaluations
+      a        1     -3.200 ± 0.100  stable  80
+      b        1     -               -       -            FAILED: ValueError: no
     1 of 2 runs finished
     >>> [row.problem for row in study.failed]
     ['b']

@@ -86,16 +86,21 @@ def has_changed(now: Iteration, before: Iteration, dimension: int) -> bool:
     return bool(abs(now.elbo - before.elbo) > sd_tolerance or not now.gskl <= kl_tolerance)
 
 
-def is_believable(elbo: Elbo, data: TrainingData) -> bool:
-    """Whether a surrogate promises no more than was ever seen.
+def promised_beyond_data(elbo: Elbo, data: TrainingData) -> float:
+    """Nats by which a surrogate promises more than was ever seen; negative where it does not.
 
     The expected log joint of a posterior is below the largest value there is. A surrogate that
     expects more than the best of its observations (n of them, noise included) has put the posterior
     where it knows nothing. Neither is one believed whose ELBO or SD is no number.
     """
     if not (np.isfinite(elbo.value) and np.isfinite(elbo.sd)):
-        return False
-    return bool(elbo.expected_log_joint.mean <= data.y.max())
+        return np.inf
+    return float(elbo.expected_log_joint.mean - data.y.max())
+
+
+def is_believable(elbo: Elbo, data: TrainingData) -> bool:
+    """Whether a surrogate promises no more than was ever seen."""
+    return promised_beyond_data(elbo, data) <= 0.0
 
 
 def is_stable(

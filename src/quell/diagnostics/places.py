@@ -1,0 +1,58 @@
+"""Is the posterior where it may be: off the hard bounds, near the plausible box?"""
+
+import numpy as np
+
+from quell.diagnostics.case import Case
+from quell.diagnostics.finding import Finding
+from quell.text import printable
+
+#: Next to a bound is nearer than this part of the way from it to the plausible box.
+NEXT_TO = 1e-3
+#: Mass that may be next to a bound: beyond it the 90 % interval ends there.
+MOST_AT_BOUND = 0.05
+#: Far outside of the plausible box is further than this many of its widths from its centre: where
+#: the search for points does not begin to look (`quell.vbmc.step`).
+FAR = 2.5
+#: Mass that may be far outside: no more than is not.
+MOST_OUTSIDE = 0.5
+
+
+def mass_at_bounds(case: Case) -> Finding:
+    """The largest share of the draws that lie next to a hard bound of some parameter."""
+    space = case.solution.space
+    bounds, theta = space.bounds, space.to_original(case.draws)
+    figure, text = 0.0, ""
+    for i in np.flatnonzero(bounds.has_edges):
+        for side, bound, edge in (
+            ("lower", bounds.lower[i], bounds.plausible_lower[i]),
+            ("upper", bounds.upper[i], bounds.plausible_upper[i]),
+        ):
+            if not np.isfinite(bound):
+                continue
+            share = float(np.mean(np.abs(theta[:, i] - bound) <= NEXT_TO * abs(edge - bound)))
+            if share > figure:
+                figure = share
+                name = printable(space.names[i])
+                text = (
+                    f"{100 * share:.0f} % of the posterior of {name} is piled at its "
+                    f"{side} bound, {bound:g}: move the bound if it is arbitrary, or fix the "
+                    "parameter there"
+                )
+    return Finding("mass_at_bound", figure, MOST_AT_BOUND, text if figure > MOST_AT_BOUND else "")
+
+
+def mass_outside(case: Case) -> Finding:
+    """The largest share of the draws far outside of the plausible box in some parameter."""
+    space = case.plausible
+    x = np.abs(space.to_inference(case.solution.space.to_original(case.draws)))
+    periodic = space.bounds.periodic[space.free]
+    shares = np.where(periodic, 0.0, np.mean(x > FAR, axis=0))
+    worst = int(np.argmax(shares))
+    figure, text = float(shares[worst]), ""
+    if figure > MOST_OUTSIDE:
+        name = printable(space.free_names[worst])
+        text = (
+            f"{100 * figure:.0f} % of the posterior of {name} is far outside of its plausible "
+            "range, by more than twice its width: run again with the range around the posterior"
+        )
+    return Finding("mass_far_outside", figure, MOST_OUTSIDE, text)
