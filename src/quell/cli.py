@@ -39,10 +39,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(chosen.action(chosen))
     except ValueError as error:
         from quell.bench.problems.base import BenchError
+        from quell.text import printable
 
         if not isinstance(error, BenchError):
             raise
-        print(f"quell: {' '.join(str(error).split())}", file=sys.stderr)
+        print(f"quell: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("quell: interrupted", file=sys.stderr)
@@ -159,7 +160,9 @@ def _list(_: argparse.Namespace) -> int:
 def _run(chosen: argparse.Namespace) -> int:
     from quell.bench.problems.base import BenchError
     from quell.bench.runner import run
+    from quell.text import printable
 
+    out = printable(chosen.out)
     if chosen.runs < 1:
         raise BenchError(f"--runs must be at least 1, got {chosen.runs}")
     try:
@@ -179,7 +182,7 @@ def _run(chosen: argparse.Namespace) -> int:
         )
     except KeyboardInterrupt:
         print(
-            f"quell: interrupted; finished runs are in {chosen.out}, the same command continues",
+            f"quell: interrupted; finished runs are in {out}, the same command continues",
             file=sys.stderr,
         )
         return 130
@@ -188,7 +191,7 @@ def _run(chosen: argparse.Namespace) -> int:
     parts += [f"{summary.failed} failed (on record)"] * bool(summary.failed)
     parts += [f"{summary.lost} lost (run again to repeat)"] * bool(summary.lost)
     parts += [f"{summary.damaged_lines} damaged lines ignored"] * bool(summary.damaged_lines)
-    print(f"{', '.join(parts)}: {chosen.out}", file=sys.stderr)
+    print(f"{', '.join(parts)}: {out}", file=sys.stderr)
     return 1 if summary.failed or summary.lost else 0
 
 

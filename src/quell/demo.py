@@ -15,6 +15,7 @@ from quell.infer import infer
 from quell.problem import Problem
 from quell.results import Result
 from quell.settings import Settings
+from quell.text import printable
 
 NOISE_SD = 1.0
 BUDGET = 100
@@ -65,7 +66,7 @@ def run_demo(
     out.mkdir(parents=True, exist_ok=True)
     path = out / "figure1.png"
     draw(target, results, path)
-    print(f"figure: {path}")
+    print(f"figure: {printable(str(path))}")
     return results, path
 
 

@@ -17,6 +17,7 @@ from quell.run.loop import Callback, Loop
 from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small, warn_if_too_short
 from quell.settings import Settings
+from quell.text import printable
 from quell.workers.executor_pool import make_pool
 from quell.workers.pool import Pool
 
@@ -256,8 +257,8 @@ def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
         loop.record_finished()
         raise InferenceFailed(
             f"the run stopped after {engine.table.n_counted} evaluations by an error: "
-            f"{type(error).__name__}: {error}. The exception's 'evaluations' has what was "
-            "evaluated; pass it as evaluations= to go on from there",
+            f"{type(error).__name__}: {printable(str(error))}. The exception's 'evaluations' has "
+            "what was evaluated; pass it as evaluations= to go on from there",
             engine.table,
             loop.result(settled_only=True) if engine.settled.history else None,
         ) from error

@@ -116,3 +116,26 @@ def test_summary_of_a_stable_and_of_an_improper_result(result):
 def test_summary_without_failures_does_not_mention_them(result):
     clean = dataclasses.replace(result, evaluations=Evaluations.empty(["a", "b"]), reasons=())
     assert "failed" not in clean.summary()
+
+
+class TestStrictNumPy:
+    """What a user calls after a run works where every underflow is an error."""
+
+    @pytest.fixture(autouse=True)
+    def raising(self):
+        with np.errstate(all="raise"):
+            yield
+
+    def test_summary_and_diagnostics(self, result):
+        assert result.summary()
+        assert result.diagnostics["effective_draws"] > 0
+
+    def test_densities_far_from_the_mass(self, result):
+        marginal = result.posterior.marginal(0)
+        far = np.array([-9.99, 0.0, 9.99])
+        assert (marginal.density(far) >= 0).all()
+        assert marginal.cdf(-9.999) < 1e-3
+        assert marginal.quantile(1e-300) < -1
+        points = np.column_stack([far, np.full(3, 4.0)])
+        assert np.isfinite(result.posterior.log_density(points)).all()
+        assert np.isfinite(result.posterior.mode()).all()

@@ -13,6 +13,7 @@ from quell.bench.records import Writer, read_records
 from quell.bench.single import Setting, Spec
 from quell.bench.workers import perform_all
 from quell.studies.campaign import campaign_display
+from quell.text import printable
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,8 @@ def run_specs(
 def describe(spec: Spec, record: dict[str, Any] | None, error: str = "") -> str:
     """One line about a finished run."""
     if record is None or "error" in record:
-        return f"{spec}: FAILED, {error or record['error']}"  # type: ignore[index]
+        text = error or record["error"]  # type: ignore[index]
+        return f"{spec}: FAILED, {printable(text)}"
     scores = "  ".join(
         f"{label} {float(record[name]):.3g}"
         for label, name in (("LML loss", "lml_loss"), ("gsKL", "gskl"), ("MMTV", "mmtv"))

@@ -18,6 +18,7 @@ from quell.diagnostics.predictions import prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.stability import Stability, stability
+from quell.text import printable
 
 #: Tests of the answer that need no random numbers, in the order they are reported.
 TESTS = (
@@ -104,4 +105,6 @@ def _made(test: Callable[[Case], Finding], case: Case) -> Finding:
         return test(case)
     except (ArithmeticError, LinAlgError, ValueError) as error:
         name = getattr(test, "func", test).__name__
-        return Finding(name, np.nan, np.nan, f"the test {name!r} could not be made: {error}")
+        return Finding(
+            name, np.nan, np.nan, f"the test {name!r} could not be made: {printable(str(error))}"
+        )

@@ -22,6 +22,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.problem.noise import Noise, settle
 from quell.problem.outcome import Outcome
+from quell.text import printable
 
 LONGEST_TRACEBACK = 10_000  # characters of it kept, half from its beginning and half from its end
 LONGEST_MESSAGE = 300  # characters of an exception's message kept in the one-line description
@@ -150,7 +151,7 @@ def _bounded(text: str) -> str:
 
 def _raised(error: Exception | SystemExit) -> Outcome:
     try:
-        message = " ".join(str(error).split())
+        message = printable(" ".join(str(error).split()))
     except Exception:  # a broken __str__ must not end the run
         message = "(its message cannot be printed)"
     if len(message) > LONGEST_MESSAGE:

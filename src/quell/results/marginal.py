@@ -6,12 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from quell.arrays import FloatArray
+from quell.arrays import FloatArray, at_peace
 from quell.space import InferenceSpace
 
 QUANTILE_TOLERANCE = 1e-12  # of quantiles, in SDs of the narrowest component
 
 
+@at_peace
 @dataclass(frozen=True, eq=False)
 class Marginal:
     """The posterior of one parameter; made by `Posterior.marginal`.

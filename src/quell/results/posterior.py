@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.arrays import FloatArray
+from quell.arrays import FloatArray, at_peace
 from quell.checks import generator
 from quell.mixture import Mixture
 from quell.problem.integers import round_to_integers
@@ -29,6 +29,7 @@ MODE_STARTS = 3
 MODE_RESOLUTION, CENTRAL = 0.1, (0.16, 0.84)
 
 
+@at_peace
 @dataclass(frozen=True, eq=False)
 class Posterior:
     """A distribution over all of the user's parameters, fixed ones included; part of a result.

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from quell.arrays import at_peace
 from quell.diagnostics import Finding, Status, Verdict
 from quell.evaluations import Evaluations, Origin
 from quell.results.posterior import Posterior
@@ -13,6 +14,7 @@ from quell.text import printable
 from quell.vbmc import Iteration
 
 
+@at_peace
 @dataclass(frozen=True, eq=False)
 class Result:
     """Posterior and evidence of one run, with all that led to them; printing it is a summary.

@@ -9,6 +9,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Posterior, Result
 from quell.settings import Settings
+from quell.text import printable
 from quell.vbmc import Iteration, Solution
 from quell.vbmc.evidence import Evidence
 from quell.vbmc.settle import are_all_given
@@ -106,7 +107,7 @@ def why_nothing(table: Evaluations, reasons: Sequence[str], *, noise_is_open: bo
     why = "; ".join(reasons) or f"there are {len(table)} evaluations, which is too few"
     if table.n_failed:
         last = next(text for text in reversed(table.error) if text)
-        why += f" ({table.n_failed} of {len(table)} failed, the last one with: {last})"
+        why += f" ({table.n_failed} of {len(table)} failed, the last one with: {printable(last)})"
     if noise_is_open:
         why += ' (noise="auto" is not settled: the next point asked for repeats one)'
     return (

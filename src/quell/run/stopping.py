@@ -13,6 +13,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.run.engine import Engine
 from quell.settings import Settings
+from quell.text import printable
 from quell.vbmc import State
 from quell.vbmc.reliability import STABLE_EVALUATIONS
 from quell.vbmc.state import Action
@@ -101,4 +102,4 @@ def too_many_failures(table: Evaluations, settings: Settings) -> str:
     if not broken and not (n >= ZEROS_COUNT_FROM and n_failed > most):
         return ""
     last = next(text for text in reversed(table.error) if text)
-    return f"{n_failed} of {n} evaluations failed, the last one with: {last}"
+    return f"{n_failed} of {n} evaluations failed, the last one with: {printable(last)}"

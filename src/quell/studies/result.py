@@ -8,7 +8,7 @@ from os import PathLike
 from typing import Any
 
 from quell.results import Result
-from quell.text import printable, table
+from quell.text import csv_cell, printable, table
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,9 @@ class StudyResult:
             raise KeyError(f"the study has no single run {problem!r}, seed {seed}; it has {what}")
         [row] = rows
         if row.error:
-            raise KeyError(f"the run {problem!r}, seed {row.seed}, has no result: {row.error}")
+            raise KeyError(
+                f"the run {problem!r}, seed {row.seed}, has no result: {printable(row.error)}"
+            )
         key = row.problem, row.seed
         if key not in self._results:
             assert self._replay is not None
@@ -121,11 +123,13 @@ class StudyResult:
         return [asdict(row) for row in self.rows]
 
     def to_csv(self, path: str | PathLike[str]) -> None:
-        """Write all numbers to a file of comma-separated values."""
+        """Write all numbers to a file of comma-separated values; text is never a formula there."""
         with open(path, "w", encoding="utf-8", newline="") as file:
             writer = csv.DictWriter(file, [column.name for column in fields(Row)])
             writer.writeheader()
-            writer.writerows(self.to_dicts())
+            writer.writerows(
+                {name: csv_cell(cell) for name, cell in row.items()} for row in self.to_dicts()
+            )
 
     def __len__(self) -> int:
         return len(self.rows)
