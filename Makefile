@@ -9,7 +9,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
-	bench-house bench-stress
+	bench-house bench-stress bench-verdict
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -97,6 +97,9 @@ bench-in-flight: $(VENV)/.dev  ## accuracy with 8 points under evaluation beside
 
 bench-stress: $(VENV)/.dev  ## problems of awkward kinds: worst cases, and runs that are nonsense (hours; resumable)
 	$(BIN)/python benchmarks/campaigns.py stress $(ARGS)
+
+bench-verdict: $(VENV)/.dev  ## what runs say of themselves beside whether they are usable; ARGS="FILE ..."
+	$(BIN)/python benchmarks/bench_verdict.py $(ARGS)
 
 bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for another one beside it
 	$(BIN)/python benchmarks/bench_house.py $(ARGS)

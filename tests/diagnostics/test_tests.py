@@ -16,8 +16,9 @@ from helpers.vbmc import make_problem
 from quell.diagnostics import judge
 from quell.diagnostics.denied import denied_by_posterior, denied_by_surrogate, mass_left_out
 from quell.diagnostics.fit import effective_draws, unknown_shape
+from quell.diagnostics.leaving_out import left_out_errors
 from quell.diagnostics.places import mass_at_bounds, mass_outside
-from quell.diagnostics.predictions import left_out_errors, prediction_errors
+from quell.diagnostics.predictions import prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.verdict import TESTS
@@ -105,11 +106,21 @@ class TestResiduals:
     def test_outliers_are_named(self):
         theta = points(150)
         values = normal(theta) + 0.3 * np.random.default_rng(2).standard_normal(150)
-        values[[17, 99]] += [-100.0, 4.0]
+        best, second = np.argsort(-normal(theta))[:2]
+        values[[best, second]] += [-100.0, 4.0]
         found = outliers(make_case(theta, values, 0.3))
         assert found.against
-        assert "rows 17 and 99 of result.evaluations" in found.text
+        assert f"rows {best} and {second} of result.evaluations" in found.text
         assert found.figure > 100
+
+    def test_outliers_that_a_surrogate_follows_are_named_too(self):
+        theta = points(150)
+        values = normal(theta) + 0.3 * np.random.default_rng(2).standard_normal(150)
+        best = int(np.argmax(normal(theta)))
+        values[best] -= 100.0
+        hyper = hyperparameters(length=-6.0, output=3.0)
+        found = outliers(make_case(theta, values, 0.3, hyper=hyper))
+        assert f"row {best} of" in found.text
 
     def test_one_where_nobody_cares_is_left_alone(self):
         theta = np.concatenate([points(150), [[60.0, 0.0]]])

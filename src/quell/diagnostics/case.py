@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
+from quell.diagnostics.leaving_out import left_out_errors
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess
 from quell.gp.pooling import pooled_mean
@@ -20,6 +21,8 @@ N_DRAWS = 1024
 #: A measured value counts as so many of its SDs less, wherever it accuses the answer of having
 #: missed something: noise alone exceeds that once in 700 evaluations.
 CAUTION = 3.0
+#: A point is typical of the posterior if no more than this share of the draws are lower.
+LOWEST_SHARE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +97,11 @@ class Case:
         return log_q + self.log_evidence
 
     @cached_property
+    def typical(self) -> float:
+        """The log joint of a typical point of the posterior: only 1 % of the draws are lower."""
+        return float(np.quantile(self.claimed, LOWEST_SHARE))
+
+    @cached_property
     def expected(self) -> tuple[FloatArray, FloatArray]:
         """Mean and variance (n,) of the log joint at the draws, as the surrogate has it."""
         return self.surrogate.pooled(self.draws)
@@ -114,6 +122,11 @@ class Case:
         gp = self.surrogate
         size = gp.hyper.unknown_variance
         return 0.0 if size is None else float(np.sqrt(gp.weights @ size))
+
+    @cached_property
+    def left_out(self) -> tuple[FloatArray, FloatArray]:
+        """Errors (N,) of predicting each training value from the others, and their SDs."""
+        return left_out_errors(self.surrogate)
 
     def variance(self, places: NDArray[np.intp]) -> FloatArray:
         """The surrogate's variance (n,) at some of the observed points."""

@@ -20,8 +20,6 @@ from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.variational import evaluate_elbo, fit_mixture
 
-#: A point is typical of the posterior if no more than this share of the draws are lower.
-TYPICAL = 0.01
 #: Nats by which a density is denied: a thousandth.
 DENIED = float(np.log(1000.0))
 #: Share of the mass that may be missing: what a 95 % interval leaves out.
@@ -40,7 +38,7 @@ def denied_by_posterior(case: Case) -> NDArray[np.intp]:
     """Places among the observed points that matter and that the posterior denies, highest first."""
     seen = case.observed
     answer = case.solution.mixture.log_density(seen.x) + case.log_evidence
-    matters = seen.low > np.quantile(case.claimed, TYPICAL)
+    matters = seen.low > case.typical
     places = np.flatnonzero(matters & (seen.low - answer > DENIED))
     return places[np.argsort(-seen.low[places], kind="stable")]
 

@@ -1,0 +1,38 @@
+"""The table of what runs said of themselves."""
+
+from quell.bench.single import Spec
+from quell.bench.verdicts import verdict_table
+
+
+def record(status, *, seed, loss=0.1, problem="normal"):
+    spec = Spec.make(problem, "quell", seed, mode="exact", dim=2)
+    scores = {"lml_loss": loss, "gskl": 0.1, "mmtv": 0.1}
+    return {**vars(spec), **scores, **({"status": status} if status else {})}
+
+
+def test_counts_and_shares():
+    text = verdict_table(
+        [
+            record("stable", seed=1),
+            record("stable", seed=2),
+            record("suspect", seed=3),
+            record("too short to tell", seed=4),
+            record("stable", seed=5, loss=3.0),
+            record("unstable", seed=6, loss="nan"),
+            record("", seed=7, loss=9.0),  # made before there was a status
+        ]
+    )
+    lines = [line.split() for line in text.splitlines()]
+    [good, every_good] = [line for line in lines if "usable" in line]
+    [bad, every_bad] = [line for line in lines if "unusable" in line]
+    assert good[good.index("usable") + 1 :] == ["2", "1", "0", "1", "0.50", "[0.15,", "0.85]"]
+    assert bad[1:] == ["1", "0", "1", "0", "0.50", "[0.09,", "0.91]"]
+    assert every_good[:2] == ["all", "usable"]
+    assert every_good[2:] == good[good.index("usable") + 1 :]
+    assert every_bad == bad
+
+
+def test_without_unusable_runs_there_is_no_row_for_them():
+    text = verdict_table([record("stable", seed=1)])
+    assert "unusable runs" in text  # in the legend
+    assert not [line for line in text.splitlines() if line.split()[:1] == ["unusable"]]
