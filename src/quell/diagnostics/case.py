@@ -93,8 +93,12 @@ class Case:
     @cached_property
     def claimed(self) -> FloatArray:
         """The log joint (n,) at the draws, as the answer has it: log q + log Z."""
-        log_q = self.solution.mixture.log_density(self.draws) - np.log(self.share)
-        return log_q + self.log_evidence
+        return self.answer(self.draws)
+
+    def answer(self, x: FloatArray) -> FloatArray:
+        """The log joint (n,) at points (n, D) of the support, as the answer has it."""
+        log_q = self.solution.mixture.log_density(x) - np.log(self.share)
+        return np.asarray(log_q + self.log_evidence)
 
     @cached_property
     def typical(self) -> float:

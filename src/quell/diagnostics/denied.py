@@ -37,7 +37,7 @@ WIDTHS = (0.01, 0.1, 0.5)
 def denied_by_posterior(case: Case) -> NDArray[np.intp]:
     """Places among the observed points that matter and that the posterior denies, highest first."""
     seen = case.observed
-    answer = case.solution.mixture.log_density(seen.x) + case.log_evidence
+    answer = case.answer(seen.x)
     matters = seen.low > case.typical
     places = np.flatnonzero(matters & (seen.low - answer > DENIED))
     return places[np.argsort(-seen.low[places], kind="stable")]
@@ -98,7 +98,7 @@ def _share_around(rng: np.random.Generator, case: Case, places: list[int], width
     ).mixture  # fmt: skip
     # Without those components that went to where the posterior is.
     height = pooled_mean(case.surrogate.predict_mean(fitted.means), case.surrogate.weights)
-    away = height - q.log_density(fitted.means) - case.log_evidence > DENIED
+    away = height - case.answer(fitted.means) > DENIED
     if not away.any():
         return 0.0
     weights = fitted.weights[away] / fitted.weights[away].sum()
