@@ -367,13 +367,23 @@ def test_long_messages_are_cut_in_the_line_but_not_in_the_traceback():
     assert "x" * 5000 in outcome.traceback
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 @pytest.mark.parametrize("vectorised", [False, True])
-def test_interrupts_are_not_swallowed(error, vectorised):
-    def target(_):
-        raise error
+def test_sys_exit_is_a_failure(vectorised):
+    """It would end the whole program, with all other runs in it."""
 
-    with pytest.raises(error):
+    def target(_):
+        raise SystemExit(3)
+
+    outcome = make(target, vectorised=vectorised).evaluate(POINT)
+    assert (outcome.kind, outcome.error) == ("exception", "SystemExit: 3")
+
+
+@pytest.mark.parametrize("vectorised", [False, True])
+def test_interrupts_are_not_swallowed(vectorised):
+    def target(_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
         make(target, vectorised=vectorised).evaluate(POINT)
 
 
