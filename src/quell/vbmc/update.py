@@ -55,13 +55,15 @@ def recover(rng: np.random.Generator, before: State, lost: State, settings: Sett
     """On from the last solution that promised no more than was seen, with all evaluations.
 
     Its coordinates and hyperparameters are the start of a search for better ones. Where that is
-    lost as well, so be it until there are more evaluations. The paper has no such rule.
+    lost as well, so be it until there are more evaluations; and where the observations speak
+    strongly for the coordinates there are now, evaluations will tell. The paper has no such rule.
     """
     sane = [iteration for iteration in before.history if iteration.believable]
     if settings.whitening_schedule == "paper" or not sane:
         return lost
     again = refit(rng, go_back(rng, before, sane[-1].solution), settings, action=Action.WENT_BACK)
-    return again if again.history[-1].believable else lost
+    found = again.history[-1].believable and not is_far_likelier(again, lost)
+    return again if found else lost
 
 
 def whiten_by_schedule(rng: np.random.Generator, state: State, settings: Settings) -> State:
@@ -138,8 +140,14 @@ def is_worse(old: State, new: State) -> bool:
     It is less sure of the ELBO than before, or promises more than was seen: too few evaluations,
     seen along other axes, may leave room for a high density that is not there. Or the posterior has
     become another one although the observations are less likely: coordinates alone change nothing.
+
+    None of that counts where the observations speak strongly for the new coordinates. A surrogate
+    that cannot see along a ridge is sure of a short piece of it; one that can is not, and may
+    expect too much of where the ridge leads: the next evaluations are there.
     """
     before, after = old.history[-1], new.history[-1]
+    if is_far_likelier(old, new):
+        return False
     if before.believable and not after.believable:
         return True
     if after.elbo_sd > LOST[0] * before.elbo_sd + LOST[1]:
@@ -149,6 +157,22 @@ def is_worse(old: State, new: State) -> bool:
 
 def is_likelier(old: State, new: State) -> bool:
     """Whether the observations are at least as likely in ``new`` coordinates."""
+    return likelihood_gain(old, new) >= 0.0
+
+
+def is_far_likelier(old: State, new: State) -> bool:
+    """Whether they are so much likelier that it cannot be for the freedom to choose coordinates.
+
+    That is worth ½ log N for every number chosen (Schwarz's criterion): the D (D + 1) / 2 of a
+    covariance, and the softness of D edges.
+    """
+    d = new.dimension
+    n_chosen = d * (d + 1) / 2 + d
+    return likelihood_gain(old, new) > 0.5 * n_chosen * np.log(new.training.data.size)
+
+
+def likelihood_gain(old: State, new: State) -> float:
+    """By how many nats the observations are likelier in ``new`` coordinates."""
     assert old.fit is not None
     assert new.fit is not None
-    return log_marginal_likelihood(new.fit.gp) >= log_marginal_likelihood(old.fit.gp)
+    return log_marginal_likelihood(new.fit.gp) - log_marginal_likelihood(old.fit.gp)
