@@ -61,7 +61,8 @@ def reliability_index(
 
     The change of the ELBO, its SD, and the change of the posterior, in units of their
     tolerances. The last in inference space: in the user's parameters it would be much larger for
-    those that range over orders of magnitude (docs/experiments/reliability.md). Infinite for the first two iterations.
+    those that range over orders of magnitude (docs/experiments/reliability.md).
+    Infinite for the first two iterations.
     """
     if previous is None or n_before < UNJUDGED_ITERATIONS:
         return np.inf
