@@ -128,7 +128,7 @@ def infer(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
-    check_budget(budget, problem)
+    check_budget(budget, problem, least=0)
     if budget != 0:
         _ = problem.target  # refused at once where there is none
     if callback is not None and not callable(callback):

@@ -30,11 +30,14 @@ FEWEST_PER_DIMENSION = 5
 INTERRUPTED = "interrupted by the user"
 
 
-def check_budget(budget: Any, problem: Problem) -> None:
-    """``ValueError`` for what is no budget; None is the default one."""
+def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> None:
+    """``ValueError`` for what is no budget; None is the default one.
+
+    ``least`` is 0 where there may be a head start to make do with.
+    """
     if budget is None:
         return
-    integer("budget", budget, least=0)
+    integer("budget", budget, least=least)
     if budget == 1 and problem.noise == "auto":
         raise ValueError(
             'budget must be at least 2 with noise="auto", which may evaluate the first '
