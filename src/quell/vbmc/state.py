@@ -17,6 +17,10 @@ from quell.variational import Elbo
 from quell.vbmc.support import Support
 from quell.vbmc.training_set import TrainingSet
 
+#: An end of warm-up with an index of reliability as large as this is a false alarm (reference
+#: implementation).
+FALSE_ALARM_RELIABILITY = 100.0
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -128,7 +132,7 @@ class State:
     ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
     is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
     hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
-    ``compress``: very low values are compressed in warm-up; ``settling``: iterations are made
+    ``compress``: very low values are compressed while searching; ``settling``: iterations are made
     without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
     within the bounds; ``cuts`` are planes beside it, in x. ``overview`` is what is kept of the
     surrogate of warm-up, None until its end.
@@ -176,7 +180,7 @@ class State:
             new.trimmed,
             new.space,
             noisy=new.noisy,
-            compress=new.compress and new.warmup,
+            compress=new.compress and new.is_searching,
             cuts=new.cuts,
         )
         return replace(new, training=training)
@@ -189,6 +193,16 @@ class State:
     def dimension(self) -> int:
         """Number of free coordinates D."""
         return self.space.dimension
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether the bulk of the posterior may not have been found yet.
+
+        In warm-up; and after it while the solution changes as much as where its end would have been
+        taken for a false alarm, or promises more than was ever seen.
+        """
+        lost = self.reliability >= FALSE_ALARM_RELIABILITY or not self.history[-1].believable
+        return self.warmup or lost
 
     @property
     def reliability(self) -> float:

@@ -37,7 +37,7 @@ from quell.vbmc.surprise import is_surprising
 from quell.vbmc.training import fit_after_surprise, quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
-from quell.vbmc.warmup import FALSE_ALARM_RELIABILITY, trimming_depth
+from quell.vbmc.warmup import trimming_depth
 
 #: Different points with a value without which nothing can be fitted.
 FEWEST_DISTINCT = 2
@@ -130,7 +130,7 @@ def propose(
     within = partial(inside, state.support, state.space) if state.support else None
     situation = Situation(gp, state.mixture, noise, within)
     acquisition = acquisition_of(settings)
-    if settings.climb and still_searching(state) and state.n_asked % CLIMB_EVERY == 0:
+    if settings.climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
         acquisition = Climb()
     score = acquisition.prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
@@ -153,15 +153,6 @@ def propose(
         else None,
     )
     return Proposal(problem.snap(state.space.to_original(found.x)), Origin.SEARCH)
-
-
-def still_searching(state: State) -> bool:
-    """Whether the bulk of the posterior may not have been found yet.
-
-    In warm-up; and after it while the solution changes as much as where its end would have been
-    taken for a false alarm.
-    """
-    return state.warmup or state.reliability >= FALSE_ALARM_RELIABILITY
 
 
 def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:

@@ -44,10 +44,12 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
         action = Action.TRIMMED if state.warmup else Action.END_OF_WARMUP
         last = replace(state.history[-1], action=action)
         state = replace(state, history=(*state.history[:-1], last))
-    if not settings.whitening or state.warmup or state.mixture is None:
+    if not settings.whitening or state.mixture is None:
         return state
     if settings.whitening_schedule == "paper":
-        return whiten_by_schedule(rng, state, settings)
+        return state if state.warmup else whiten_by_schedule(rng, state, settings)
+    if state.warmup:
+        return whiten_on_the_way(rng, state, settings)
     return adapt_coordinates(rng, state, settings)
 
 
@@ -75,6 +77,24 @@ def whiten_by_schedule(rng: np.random.Generator, state: State, settings: Setting
     white = state.space.whitened(shape)
     turned = change_coordinates(rng, state, white, full_refit=True)
     return refit(rng, turned, settings, action=Action.WHITENING)
+
+
+def whiten_on_the_way(rng: np.random.Generator, state: State, settings: Settings) -> State:
+    """In warm-up: axes along a ridge, if the observations speak strongly for them.
+
+    Along a ridge that is askew to the axes and much narrower than long, the search for the
+    posterior creeps.
+    """
+    if state.dimension == 1 or not state.history[-1].believable or not is_scheduled(state):
+        return state
+    shape = round_shape(state, state.space)
+    if axis_ratio(shape) <= LONGEST:
+        return state
+    turned = change_coordinates(rng, state, state.space.whitened(shape), full_refit=True)
+    whitened = refit(rng, turned, settings, action=Action.WHITENING)
+    if is_far_likelier(state, whitened):
+        return whitened
+    return refused(state)
 
 
 def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings) -> State:
@@ -108,8 +128,11 @@ def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings
             whitened = replace(whitened, frequent=state.frequent)
         if not is_worse(state, whitened):
             return whitened
-    if not tried:
-        return state
+    return refused(state) if tried else state
+
+
+def refused(state: State) -> State:
+    """The state after a change of coordinates was taken back: the next try waits longer."""
     return replace(
         state,
         n_whitenings=state.n_whitenings + COUNTED_AS,

@@ -9,7 +9,7 @@ from quell.arrays import FloatArray
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.vbmc.reliability import IMPROVEMENT_BETA
-from quell.vbmc.state import Overview, State
+from quell.vbmc.state import FALSE_ALARM_RELIABILITY, Overview, State
 
 #: How the end of warm-up is told: see `warmup_is_over`.
 Rule = Literal["hindsight", "paper", "2018"]
@@ -28,7 +28,6 @@ LONG_STALL, LONG_STALL_PER_DIMENSION = 20, 5
 NEGLIGIBLE = 0.01
 #: Evaluations between two times that some are dropped.
 TRIMMING_INTERVAL = 10
-FALSE_ALARM_RELIABILITY = 100.0
 #: Nats below the best that are kept at the end of warm-up, per D; at a false alarm, per D + 2.
 KEPT_PER_DIMENSION = 10
 KEPT_AT_FALSE_ALARM = 100
@@ -55,6 +54,8 @@ def elbos_in_hindsight(state: State) -> FloatArray:
     return np.array(
         [
             quadrature.mean_and_gradient(it.solution.mixture)[0] + it.solution.elbo.entropy
+            if it.solution.space is state.space
+            else -np.inf
             for it in state.history
         ]
     )
@@ -151,6 +152,6 @@ def leave_warmup(state: State, *, at_once: bool = False) -> State:
     if over:
         return replace(
             state, last_warmup=len(state.history), last_whitening=len(state.history),
-            overview=overview,
+            n_whitenings=0, overview=overview,
         )  # fmt: skip
     return replace(state, trims=(*state.trims, len(state.evaluations)))
