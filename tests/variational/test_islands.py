@@ -6,7 +6,13 @@ from helpers.variational import Gaussian
 
 from quell.gp import GaussianProcess, TrainingData
 from quell.mixture import Mixture
-from quell.variational.islands import find_islands, high_depth, with_islands, within_reach
+from quell.variational.islands import (
+    _mean_and_slope,
+    find_islands,
+    high_depth,
+    with_islands,
+    within_reach,
+)
 
 SDS = np.array([0.5, 0.8])
 PLACES = np.array([[-4.0, 0.0], [4.0, 1.0]])
@@ -96,3 +102,12 @@ def test_reach_is_where_the_log_density_has_fallen_by_the_depth():
     x = np.array([[0.99 * edge, 0.0], [0.0, 1.01 * edge], [1.5 * edge, 0.0]])
     assert within_reach(mixture, x).tolist() == [True, False, False]
     assert within_reach(mixture, x, 2.0).tolist() == [True, True, True]
+
+
+def test_the_slope_is_that_of_the_surrogates_mean(gp):
+    x = np.array([1.0, -0.5])
+    mean, slope = _mean_and_slope(gp, x)
+    assert mean == pytest.approx(gp.pooled(x[None])[0][0])
+    for i, step in enumerate(1e-5 * np.eye(2)):
+        ahead, behind = (_mean_and_slope(gp, x + sign * step)[0] for sign in (1, -1))
+        assert slope[i] == pytest.approx((ahead - behind) / 2e-5, rel=1e-5)

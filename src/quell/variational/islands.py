@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from quell.arrays import BoolArray, FloatArray
-from quell.gp.gradients import LocalPrediction
+from quell.gp.gradients import squared_exponential
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import Mixture, entropy_lower_bound
 from quell.quadrature import Quadrature
@@ -24,7 +24,8 @@ from quell.quadrature import Quadrature
 CORE_QUANTILE, CORE_MARGIN = 0.99, 2.0
 #: An evaluation counts as high if it is that by so many SDs of its noise.
 NOISE_SDS = 1.0
-MOST_ISLANDS = 5
+#: Climbs at a time, for the time they take; the next iteration may go on.
+MOST_CLIMBS = 3
 #: A valley is at least this many nats deep, as between equal normals four SDs apart; places on the
 #: way at which it is looked for.
 VALLEY, WAY_POINTS = 2.0, 9
@@ -74,27 +75,30 @@ def find_islands(gp: GaussianProcess, mixture: Mixture) -> list[Island]:
     found: list[Island] = []
     if not len(missed):
         return found
-    mean = gp.pooled(data.x[missed])[0]
-    known = mixture
+    mean = gp.weights @ gp.predict_mean(data.x[missed])
+    known, n_climbs = mixture, 0
     for row in missed[np.argsort(-mean, kind="stable")]:
-        if len(found) == MOST_ISLANDS:
+        if n_climbs == MOST_CLIMBS:
             break
-        if within_reach(known, data.x[row : row + 1])[0]:
+        start = data.x[row]
+        # Most are on a flank of the mixture's own hill, and not worth a climb.
+        if within_reach(known, start[None])[0] or not _is_apart(gp, known, start):
             continue
-        island = _climb(gp, data.x[row])
-        if within_reach(known, island.place[None])[0] or not _is_apart(gp, known, island):
+        n_climbs += 1
+        island = _climb(gp, start)
+        if within_reach(known, island.place[None])[0] or not _is_apart(gp, known, island.place):
             continue
         found.append(island)
         known = _with_component(known, island, SMALLEST_SHARE)
     return found
 
 
-def _is_apart(gp: GaussianProcess, mixture: Mixture, island: Island) -> bool:
-    """Whether the surrogate's mean has a valley between the island and the nearest component."""
+def _is_apart(gp: GaussianProcess, mixture: Mixture, place: FloatArray) -> bool:
+    """Whether the surrogate's mean has a valley between a place (D,) and the nearest component."""
     spread = mixture.scales[:, None] * mixture.lengths
-    distance = np.sum(((island.place - mixture.means) / spread) ** 2, axis=1)
+    distance = np.sum(((place - mixture.means) / spread) ** 2, axis=1)
     other = mixture.means[np.argmin(np.where(_heavy(mixture), distance, np.inf))]
-    way = island.place + np.linspace(0.0, 1.0, WAY_POINTS)[:, None] * (other - island.place)
+    way = place + np.linspace(0.0, 1.0, WAY_POINTS)[:, None] * (other - place)
     mean = gp.weights @ gp.predict_mean(way)
     return bool(mean.min() < min(mean[0], mean[-1]) - VALLEY)
 
@@ -162,5 +166,11 @@ def _climb(gp: GaussianProcess, start: FloatArray) -> Island:
 
 
 def _mean_and_slope(gp: GaussianProcess, x: FloatArray) -> tuple[float, FloatArray]:
-    local = LocalPrediction.at(gp, x)
-    return float(gp.weights @ local.mean), gp.weights @ local.mean_gradient()
+    """The surrogate's mean at ``x`` (D,) over all samples, and its gradient (D,)."""
+    hyper = gp.hyper
+    offsets = gp.x - x
+    terms = squared_exponential(gp, offsets) * gp.alpha  # (S, M)
+    away = x - hyper.mean_location
+    mean = terms.sum(axis=1) + hyper.mean_max - 0.5 * ((away / hyper.mean_scales) ** 2).sum(axis=1)
+    slope = terms @ offsets / hyper.lengths**2 - away / hyper.mean_scales**2
+    return float(gp.weights @ mean), gp.weights @ slope
