@@ -69,7 +69,8 @@ class Settings:
         in which any size down to nothing is as likely.
     climb
         As long as the posterior is not found, every other evaluation is where the surrogate may be
-        highest; False for the paper's way, by ``acquisition`` alone.
+        highest; False for the paper's way, by ``acquisition`` alone. Not with an acquisition
+        function of your own.
     compress_low_values
         Of values so low that the posterior has no mass there, only the order counts; False to fit
         them as they are, as the paper does.

@@ -65,10 +65,14 @@ class Verdict:
         return Status.TOO_SHORT if self.stability.is_too_short else Status.UNSTABLE
 
     @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against the answer, in words."""
+        return tuple(finding.text for finding in self.findings if finding.against)
+
+    @property
     def reasons(self) -> tuple[str, ...]:
         """Why the answer is not stable, in words."""
-        texts = [finding.text for finding in self.findings if finding.against]
-        return (*texts, *self._about_stability())
+        return (*self.objections, *self._about_stability())
 
     def _about_stability(self) -> list[str]:
         s = self.stability

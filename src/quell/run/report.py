@@ -36,6 +36,7 @@ def make_result(
 ) -> Result:
     """The result of a run: the ``chosen`` iteration, with its ``solution`` as it was polished."""
     proper = problem.prior.is_proper or problem.prior.is_included
+    all_given = are_all_given(table)
     return Result(
         posterior=Posterior(
             solution.mixture, solution.space, tuple(map(bool, problem.integer)), solution.support
@@ -48,12 +49,13 @@ def make_result(
         verdict=verdict,
         reasons=(
             *reasons,
-            *verdict.reasons,
+            # How long an answer has been the same means nothing where no evaluation was chosen.
+            *(verdict.objections if all_given else verdict.reasons),
             *_caveats(
                 chosen,
                 history,
                 proper=proper,
-                all_given=are_all_given(table),
+                all_given=all_given,
                 n_accidents=n_accidents,
             ),
         ),

@@ -37,8 +37,8 @@ class Edges:
     """E soft edges in a space of D coordinates: ``slopes`` a (E, D), ``offsets`` b (E,).
 
     >>> edge = Edges(np.array([[2.0]]), np.array([0.0]))     # at x = 0, of softness 1/2
-    >>> edge.at(np.array([[3.0], [-3.0]])).round(3)
-    array([-0.002, -6.002])
+    >>> edge.at(np.array([[0.0], [-3.0]])).round(2)
+    array([-0.69, -6.  ])
     """
 
     slopes: FloatArray

@@ -201,8 +201,10 @@ class State:
         In warm-up; and after it while the solution changes as much as where its end would have been
         taken for a false alarm, or promises more than was ever seen.
         """
-        lost = self.reliability >= FALSE_ALARM_RELIABILITY or not self.history[-1].believable
-        return self.warmup or lost
+        if self.warmup or not self.history:
+            return self.warmup
+        last = self.history[-1]
+        return last.reliability >= FALSE_ALARM_RELIABILITY or not last.believable
 
     @property
     def reliability(self) -> float:

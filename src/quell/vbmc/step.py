@@ -130,7 +130,8 @@ def propose(
     within = partial(inside, state.support, state.space) if state.support else None
     situation = Situation(gp, state.mixture, noise, within)
     acquisition = acquisition_of(settings)
-    if settings.climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
+    climb = settings.climb and isinstance(settings.acquisition, str)
+    if climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
         acquisition = Climb()
     score = acquisition.prepare(rng, situation)
     tried = candidates(rng, situation, state.box, N_CANDIDATES)
