@@ -17,8 +17,9 @@ from quell.diagnostics import judge
 from quell.diagnostics.denied import denied_by_posterior, denied_by_surrogate, mass_left_out
 from quell.diagnostics.fit import effective_draws, unknown_shape
 from quell.diagnostics.leaving_out import left_out_errors
+from quell.diagnostics.lone import lone_peak
 from quell.diagnostics.places import mass_at_bounds, mass_outside
-from quell.diagnostics.predictions import prediction_errors
+from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.verdict import TESTS
@@ -121,6 +122,24 @@ class TestResiduals:
         hyper = hyperparameters(length=-6.0, output=3.0)
         found = outliers(make_case(theta, values, 0.3, hyper=hyper))
         assert f"row {best} of" in found.text
+
+    def test_one_that_has_spoilt_the_surrogate_is_named(self):
+        theta = points(150)
+        values = normal(theta) + 0.3 * np.random.default_rng(2).standard_normal(150)
+        best = int(np.argmax(normal(theta)))
+        values[best] -= 100.0
+        for hyper in (hyperparameters(noise=3.0), hyperparameters(length=-3.0, output=3.0)):
+            found = odd_ones(make_case(theta, values, 0.3, hyper=hyper))
+            assert str(best) in found.text
+        values[best] += 100.0
+        assert not odd_ones(make_case(theta, values, 0.3)).against
+
+    def test_everything_may_rest_on_one_value(self):
+        theta = points(60)
+        values = normal(theta)
+        values[7] += 60.0
+        assert "row 7 of" in lone_peak(make_case(theta, values)).text
+        assert not lone_peak(make_case()).against
 
     def test_one_where_nobody_cares_is_left_alone(self):
         theta = np.concatenate([points(150), [[60.0, 0.0]]])

@@ -30,13 +30,21 @@ def test_a_right_answer_is_stable():
 
 
 def test_outliers_are_seen_and_named():
-    off = {31: 100.0, 55: -100.0}
-    target = with_noise(lambda value, sd, i: (value + off.get(i, 0.0), sd))
+    target = with_noise(lambda value, sd, i: (value - 100.0 * (i == 55), sd))
     result = run(make(target, dimension=2), budget=90)
     assert result.status == "suspect"
-    [told] = [f.text for f in result.findings if f.test == "largest_residual"]
-    assert "31" in told
-    assert "outlier" in told
+    told = [f.text for f in result.findings if f.test in ("largest_residual", "odd_one_out")]
+    assert any("row 55 " in text for text in told)
+    assert all(text in result.summary() for text in told)
+
+
+def test_a_value_far_too_high_is_seen_and_named():
+    """The run goes there, and everything rests on one evaluation."""
+    target = with_noise(lambda value, sd, i: (value + 100.0 * (i == 31), sd))
+    result = run(make(target, dimension=2), budget=90)
+    assert result.status == "suspect"
+    [told] = [f.text for f in result.findings if f.test == "lone_peak_nats"]
+    assert "row 31 " in told
     assert told in result.summary()
 
 

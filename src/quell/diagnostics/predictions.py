@@ -1,9 +1,18 @@
-"""Does the surrogate predict evaluations it has not seen?"""
+"""Does the surrogate predict evaluations it has not seen?
+
+As a rule, or with few exceptions: a value that is wrong may have made the surrogate give way, with
+a kernel so short or a noise so large that nothing contradicts it any more. It still differs from
+what all others say far more than they do from each other.
+"""
 
 import numpy as np
 
-from quell.diagnostics.case import Case
+from quell.arrays import FloatArray
+from quell.diagnostics.case import Case, numbered
 from quell.diagnostics.finding import Finding
+from quell.diagnostics.residuals import NORMAL_MEDIAN, OUTLYING
+from quell.distances import squared_distances
+from quell.vbmc.low_values import resolved_depth
 
 #: More than half of all evaluations outside of their 95 % intervals is not chance.
 LARGEST_MEDIAN = 1.96
@@ -20,3 +29,38 @@ def prediction_errors(case: Case) -> Finding:
             "rougher than a Gaussian process: use tighter bounds or other parameters"
         )
     return Finding("median_prediction_error", figure, LARGEST_MEDIAN, text)
+
+
+def odd_ones(case: Case) -> Finding:
+    """The error of the worst predicted noisy evaluation, where that is typical of the others' 1.
+
+    It counts where the density matters by the value or by what is expected in its place, and where
+    it is off by as much as the log density of a normal posterior falls off altogether.
+    """
+    data = case.surrogate.data
+    error, sd = case.left_out
+    size = np.abs(error) / sd
+    size = size / max(float(np.median(size)) / NORMAL_MEDIAN, np.finfo(np.float64).tiny)
+    depth = resolved_depth(case.solution.space.dimension)
+    high = np.maximum(data.y, data.y - error) > case.claimed.max() - depth
+    counts = high & (np.abs(error) > depth) & ~(data.variance == 0)
+    size = np.where(counts, size, 0.0)
+    worst = np.argsort(-size, kind="stable")
+    worst = worst[size[worst] > OUTLYING]
+    text = ""
+    if len(worst):
+        found = numbered(_rows(case, data.x[worst]))
+        are = "is" if len(worst) == 1 else "are"
+        text = (
+            f"{found} {are} off by up to {np.abs(error[worst]).max():.0f} nats from what the other "
+            "evaluations say: values that are wrong spoil the surrogate. See what the target did "
+            "there, and let it fail instead of returning such values"
+        )
+    return Finding("odd_one_out", float(size.max(initial=0.0)), OUTLYING, text)
+
+
+def _rows(case: Case, x: FloatArray) -> list[int]:
+    """Rows of the table of evaluations at the points x (n, D)."""
+    seen = case.observed
+    nearest = squared_distances(x, seen.x).argmin(axis=1)
+    return [int(row) for row in seen.row[nearest]]

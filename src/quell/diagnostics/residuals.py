@@ -57,10 +57,10 @@ def _depth(case: Case) -> float:
 
 
 def _quadratic(case: Case, x: FloatArray) -> FloatArray:
-    """The mean function (n,) of the surrogate at points (n, D)."""
+    """The mean function (n,) of the surrogate at points (n, D), with what is known."""
     gp = case.surrogate
     means = np.stack([mean_function(gp.hyper[s], x) for s in range(gp.n_samples)])
-    return pooled_mean(means, gp.weights)
+    return pooled_mean(means, gp.weights) + gp.known(x)
 
 
 def _residuals(case: Case, signal: FloatArray) -> FloatArray:

@@ -13,8 +13,9 @@ from quell.diagnostics.case import Case
 from quell.diagnostics.denied import denied_by_surrogate, mass_left_out
 from quell.diagnostics.finding import Finding
 from quell.diagnostics.fit import effective_draws, unknown_shape
+from quell.diagnostics.lone import lone_peak
 from quell.diagnostics.places import mass_at_bounds, mass_outside
-from quell.diagnostics.predictions import prediction_errors
+from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.stability import Stability, stability
@@ -23,11 +24,13 @@ from quell.text import printable
 #: Tests of the answer that need no random numbers, in the order they are reported.
 TESTS = (
     promise,
+    lone_peak,
     denied_by_surrogate,
     outliers,
     residual_scale,
     noise_followed,
     prediction_errors,
+    odd_ones,
     effective_draws,
     unknown_shape,
     mass_at_bounds,
