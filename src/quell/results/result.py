@@ -13,6 +13,9 @@ from quell.settings import Settings
 from quell.text import printable
 from quell.vbmc import Iteration
 
+#: A smaller share of the plausible box than this is not worth a line of the summary.
+SHOWN_UNSEEN = 0.01
+
 
 @at_peace
 @dataclass(frozen=True, eq=False)
@@ -186,6 +189,11 @@ class Result:
             f"target {self.target_seconds:.1f} s, seed {self.seed}",
             *([self.journal] if self.journal else []),
         ]
+        if self.unseen_share > SHOWN_UNSEEN:
+            lines.append(
+                f"{100 * self.unseen_share:.0f} % of the plausible box is out of sight of all "
+                "evaluations: another mode there would not have been seen"
+            )
         return "\n".join(lines)
 
     def __repr__(self) -> str:
