@@ -25,8 +25,7 @@ def run_of(solution, n=20, odd=(), chosen=-1, **changes):
         make_iteration(i, solution=elsewhere if i in odd else solution, **changes.get(str(i), {}))
         for i in range(1, n + 1)
     ]
-    case = make_case(history=history)
-    return stability(replace(case, chosen=history[chosen]))
+    return stability(history[chosen], history)
 
 
 def test_all_the_same(solution):

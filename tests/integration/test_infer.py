@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.cases import make_case
 from helpers.problems import INF, QUICK, Flaky, make, noisy, normal, run, same, true_log_evidence
 from rich.console import Console
 from scipy import stats
@@ -641,10 +642,13 @@ def ready(**changes):
         "index": 60, "action": "", "n_evaluations": 300, "n_training": 300, "elbo": 0.0,
         "elbo_sd": 0.1, "gskl": 0.0, "reliability": 0.1, "stable": True, "n_components": 9,
         "n_pruned": 0, "n_samples": 4, "noise_sd": 1.0, "warmup": False,
-        "cpu_seconds": 0.0, "solution": None,
+        "cpu_seconds": 0.0, "solution": make_case().solution,
     }  # fmt: skip
     last = Iteration(**(figures | {k: v for k, v in changes.items() if k in figures}))
-    before = dataclasses.replace(last, index=changes.get("whitened", 10), action="whitening")
+    before = dataclasses.replace(
+        last, index=changes.get("whitened", 10), action="whitening", n_evaluations=100,
+        elbo=changes.get("elbo_before", 0.0),
+    )  # fmt: skip
     return dataclasses.replace(state, history=(before, last))
 
 
@@ -652,7 +656,7 @@ class TestEnd:
     @pytest.mark.parametrize(
         ("changes", "finished"),
         [({}, True), ({"stable": False}, False), ({"whitened": 59}, False),
-         ({"n_evaluations": 4}, False)],
+         ({"n_evaluations": 4}, False), ({"elbo_before": -2.0}, False)],
     )  # fmt: skip
     def test_a_stable_solution_some_time_after_the_last_whitening(self, changes, finished):
         assert solution_is_final(ready(**changes), QUICK) == finished

@@ -1,7 +1,8 @@
 """Has the answer stopped moving?
 
-The rule by which a run stops (`quell.vbmc.reliability`) asks of every iteration how much it differs
-from the one before. Here the question is put to the answer: for how long has it been the same? Two
+The paper's rule by which a run stops (`quell.vbmc.reliability`) asks of every iteration how much it
+differs from the one before. Here the question is put to the answer: for how long has it been the
+same? A run goes on until both say yes. Two
 solutions agree if their ELBOs and their posteriors differ by less than half of what makes an answer
 unusable: half a nat, and a gsKL of one half. The answer is stable if all solutions over the last
 10 (D + 2) evaluations agree with it, those after it too: a fifth of the paper's budget. How this
@@ -10,11 +11,11 @@ was chosen: docs/experiments/honesty.md.
 An iteration that promises more than was ever seen is no solution, and does not count.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from quell.diagnostics.case import Case
 from quell.mixture.divergence import gaussian_skl
 from quell.vbmc import Iteration
 from quell.vbmc.coordinates import Carried
@@ -62,15 +63,15 @@ def evaluations_needed(dimension: int) -> int:
     return STABLE_FOR * (dimension + 2)
 
 
-def stability(case: Case) -> Stability:
-    """How long the answer has been the same."""
-    needed = evaluations_needed(case.solution.space.dimension)
-    last = agreed = case.history[-1].n_evaluations
+def stability(chosen: Iteration, history: Sequence[Iteration]) -> Stability:
+    """How long the answer has been the same, if the ``chosen`` iteration is returned."""
+    needed = evaluations_needed(chosen.solution.space.dimension)
+    last = agreed = history[-1].n_evaluations
     differences = [(0.0, 0.0)]
-    for iteration in reversed(case.history):
-        if not iteration.believable and iteration is not case.chosen:
+    for iteration in reversed(history):
+        if not iteration.believable and iteration is not chosen:
             continue
-        differences.append(difference(iteration, case.chosen))
+        differences.append(difference(iteration, chosen))
         elbo_change, gskl = differences[-1]
         if not (elbo_change < LARGEST_ELBO_CHANGE and gskl < LARGEST_GSKL):
             break
@@ -78,7 +79,7 @@ def stability(case: Case) -> Stability:
         if last - agreed >= needed:
             break
     changes, gskls = zip(*differences, strict=True)
-    possible = last - case.history[0].n_evaluations
+    possible = last - history[0].n_evaluations
     return Stability(last - agreed, needed, possible, max(changes), max(gskls))
 
 

@@ -103,7 +103,7 @@ class Verdict:
 def judge(rng: np.random.Generator, case: Case) -> Verdict:
     """Put an answer to all tests; ``rng`` is for the search for mass that it leaves out."""
     findings = [_made(test, case) for test in (*TESTS, partial(mass_left_out, rng))]
-    return Verdict(stability(case), tuple(findings))
+    return Verdict(stability(case.chosen, case.history), tuple(findings))
 
 
 def _made(test: Callable[[Case], Finding], case: Case) -> Finding:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from quell.checks import integer
-from quell.diagnostics.stability import evaluations_needed
+from quell.diagnostics.stability import evaluations_needed, stability
 from quell.errors import BudgetWarning
 from quell.evaluations import Evaluations
 from quell.problem import Problem
@@ -81,7 +81,11 @@ def default_budget(state: State) -> int:
 
 
 def solution_is_final(state: State, settings: Settings) -> bool:
-    """Whether the solution is stable, and the last change of coordinates long enough ago."""
+    """Whether the solution is stable, and the last change of coordinates long enough ago.
+
+    By the paper's rule and by that of the verdict: a run does not stop with an answer that it then
+    calls unstable.
+    """
     if not state.history:
         return False
     last = state.history[-1]
@@ -93,6 +97,7 @@ def solution_is_final(state: State, settings: Settings) -> bool:
         and last.index - last_change >= n_stable / 3
         and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
         and last.index >= state.dimension
+        and stability(last, state.history).is_stable
     )
 
 
