@@ -119,6 +119,25 @@ def propose(
         theta = next_look(rng, problem, state, pending)
         if theta is not None:
             return Proposal(theta, Origin.LOOK)
+    # Beside the edge of a support every point is checked; elsewhere the one that is found will do.
+    theta = _search(rng, problem, state, settings, pending, checked=state.cuts is not None)
+    if theta is not None and state.support is not None and not state.support(theta[None])[0]:
+        theta = _search(rng, problem, state, settings, pending, checked=True)
+    if theta is None:
+        return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
+    return Proposal(theta, Origin.SEARCH)
+
+
+def _search(
+    rng: np.random.Generator, problem: Problem, state: State, settings: Settings,
+    pending: FloatArray, *, checked: bool,
+) -> FloatArray | None:  # fmt: skip
+    """The point θ (D_full,) that the acquisition function wants.
+
+    ``checked``: only among points of the support; None where the posterior is nowhere near it.
+    """
+    assert state.fit is not None
+    assert state.mixture is not None
     gp = state.fit.gp
     # Where the training set was just trimmed the surrogate still knows all of it.
     single_sd = state.training.single_sd if state.training.data.size == gp.data.size else None
@@ -127,7 +146,9 @@ def propose(
     gp = with_expected_values(gp, pending, _expected_sd(gp))
     for place in avoided(state):
         gp = gp.append_pending(place, 0.0)
-    within = partial(inside, state.support, state.space) if state.support else None
+    within = None
+    if checked and state.support is not None:
+        within = partial(inside, state.support, state.space)
     situation = Situation(gp, state.mixture, noise, within)
     acquisition = acquisition_of(settings)
     climb = settings.climb and isinstance(settings.acquisition, str)
@@ -140,20 +161,19 @@ def propose(
             if within(tried).any():
                 break
             tried = candidates(rng, situation, state.box, N_CANDIDATES)
-        else:  # the posterior is nowhere near the support
-            return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
-    allowed = _allowed(problem, state, pending, tried)
+        else:
+            return None
     found = maximise(
         score,
         state.box,
         tried,
         n_starts=N_CLIMBS,
-        allowed=allowed,
+        allowed=_allowed(problem, state, pending, tried, within),
         snap=(lambda x: state.space.to_inference(problem.snap(state.space.to_original(x))))
         if problem.has_integers
         else None,
     )
-    return Proposal(problem.snap(state.space.to_original(found.x)), Origin.SEARCH)
+    return problem.snap(state.space.to_original(found.x))
 
 
 def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
@@ -169,17 +189,18 @@ def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> 
     return gp
 
 
-def _allowed(problem: Problem, state: State, pending: FloatArray, tried: FloatArray) -> Allowed:
-    """Which points (n, D) may be evaluated: in the support, clear of bounds, apart from pending.
+def _allowed(
+    problem: Problem, state: State, pending: FloatArray, tried: FloatArray, within: Allowed | None
+) -> Allowed:
+    """Which points (n, D) may be evaluated: ``within``, clear of bounds, apart from pending.
 
     Where all that are ``tried`` are too close to pending ones, as integers may have to be, any
     distance will do.
     """
 
     def clear(x: FloatArray) -> BoolArray:
-        theta = state.space.to_original(x)
-        is_clear = np.asarray(state.space.clear_of_bounds(theta))
-        return is_clear if state.support is None else is_clear & state.support(theta)
+        is_clear = np.asarray(state.space.clear_of_bounds(state.space.to_original(x)))
+        return is_clear if within is None else is_clear & within(x)
 
     if not len(pending) or problem.has_integers:
         return clear

@@ -37,7 +37,7 @@ SOFTNESS = 0.1
 #: It is felt from so many softnesses outside: on the boundary itself it takes 2 % of the density.
 BEYOND = 4.0
 #: Draws that look for density out of bounds, lines to those found there, and halvings of each line.
-N_DRAWS, N_LINES, N_HALVINGS = 512, 32, 40
+N_DRAWS, N_LINES, N_HALVINGS = 256, 32, 40
 #: Most planes, and how far the lines that tell a plane's tilt are apart, as a part of their length.
 MOST_PLANES, TILT = 16, 0.05
 
