@@ -16,7 +16,7 @@ from helpers.vbmc import (
 )
 
 from quell import Evaluations, Settings
-from quell.acquisition import VIQR, WIQR, Situation
+from quell.acquisition import VIQR, WIQR, SearchBox, Situation
 from quell.evaluations import Origin
 from quell.gp import GaussianProcess
 from quell.vbmc import absorb, initial_state, propose
@@ -161,6 +161,18 @@ class TestPropose:
         problem, state = unbounded_problem(2), fitted_state()
         first, second = (next_theta(rng(3), problem, state, SETTINGS) for _ in range(2))
         np.testing.assert_array_equal(first, second)
+
+    @pytest.mark.parametrize("integer", [None, [True, False]])
+    def test_a_posterior_lost_beyond_the_bounds_does_not_end_the_run(self, integer):
+        problem = make_problem(2, integer=integer)
+        state = fitted_state(problem)
+        far = replace(state.mixture, means=state.mixture.means + 1e4)
+        box = SearchBox(state.box.lower + 1e4, state.box.upper + 1e4)
+        state = replace(state, mixture=far, box=box, design=state.design[:0])
+        proposal = propose(rng(), problem, state, Settings(look_around=False), np.empty((0, 2)))
+        assert proposal.origin == Origin.DESIGN
+        assert (problem.plausible_lower <= proposal.theta).all()
+        assert (proposal.theta <= problem.plausible_upper).all()
 
     def test_maximises_the_users_own_score_within_the_box(self):
         problem, state = unbounded_problem(2), fitted_state()

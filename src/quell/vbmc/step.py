@@ -27,6 +27,7 @@ from quell.evaluations import Evaluations, Origin
 from quell.gp import GaussianProcess
 from quell.problem import Problem
 from quell.settings import Settings
+from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
 from quell.vbmc.looks import low_looks, next_look
@@ -134,7 +135,8 @@ def _search(
 ) -> FloatArray | None:  # fmt: skip
     """The point θ (D_full,) that the acquisition function wants.
 
-    ``checked``: only among points of the support; None where the posterior is nowhere near it.
+    ``checked``: only among points of the support. None where the posterior is nowhere near it, or
+    beyond the bounds as far as floating-point numbers can tell.
     """
     assert state.fit is not None
     assert state.mixture is not None
@@ -155,25 +157,29 @@ def _search(
     if climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
         acquisition = Climb()
     score = acquisition.prepare(rng, situation)
-    tried = candidates(rng, situation, state.box, N_CANDIDATES)
-    if within is not None:
-        for _ in range(MOST_DRAWS):
-            if within(tried).any():
-                break
-            tried = candidates(rng, situation, state.box, N_CANDIDATES)
-        else:
-            return None
+    snap = partial(_snapped, problem, state.space) if problem.has_integers else None
+    for _ in range(MOST_DRAWS):
+        tried = candidates(rng, situation, state.box, N_CANDIDATES)
+        tried = tried if snap is None else snap(tried)
+        allowed = _allowed(problem, state, pending, tried, within)
+        if allowed(tried).any():
+            break
+    else:
+        return None
     found = maximise(
         score,
         state.box,
         tried,
         n_starts=N_CLIMBS,
-        allowed=_allowed(problem, state, pending, tried, within),
-        snap=(lambda x: state.space.to_inference(problem.snap(state.space.to_original(x))))
-        if problem.has_integers
-        else None,
+        allowed=allowed,
+        snap=snap,
     )
     return problem.snap(state.space.to_original(found.x))
+
+
+def _snapped(problem: Problem, space: InferenceSpace, x: FloatArray) -> FloatArray:
+    """The points (n, D) of inference space where points near x (n, D) are evaluated."""
+    return space.to_inference(problem.snap(space.to_original(x)))
 
 
 def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
