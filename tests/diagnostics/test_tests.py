@@ -1,5 +1,7 @@
 """What is found against an answer: each test on a right answer, and on one that is wrong so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from helpers.cases import (
@@ -18,7 +20,7 @@ from quell.diagnostics.denied import denied_by_posterior, denied_by_surrogate, m
 from quell.diagnostics.fit import effective_draws, unknown_shape
 from quell.diagnostics.leaving_out import left_out_errors
 from quell.diagnostics.lone import lone_peak
-from quell.diagnostics.places import mass_at_bounds, mass_outside
+from quell.diagnostics.places import mass_at_bounds, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
@@ -276,3 +278,11 @@ def test_the_evidence_is_part_of_the_answer():
     """With an evidence far too small the same posterior denies what was evaluated."""
     assert len(denied_by_posterior(make_case())) == 0
     assert len(denied_by_posterior(make_case(log_evidence=LOG_Z - 12.0))) > 20
+
+
+def test_a_posterior_outside_of_its_support():
+    case = make_case()
+    assert not mass_in_support(case).against
+    for share, against in [(0.5, False), (0.01, True), (0.0, True)]:
+        assert mass_in_support(replace(case, share=share)).against == against
+    assert np.isfinite(replace(case, share=0.0).claimed).all()

@@ -79,10 +79,10 @@ class Case:
     ) -> "Case":
         """The case, with draws from ``rng``."""
         draws = solution.mixture.sample(N_DRAWS, rng, stratified=True)
+        share = 1.0
         if solution.support is not None:
             kept = inside(solution.support, solution.space, draws)
-            draws = draws[kept] if kept.any() else draws
-        share = len(draws) / N_DRAWS
+            draws, share = draws[kept] if kept.any() else draws, float(kept.mean())
         return cls(solution, chosen, history, log_evidence, evaluations, plausible, draws, share)
 
     @cached_property
@@ -97,7 +97,7 @@ class Case:
 
     def answer(self, x: FloatArray) -> FloatArray:
         """The log joint (n,) at points (n, D) of the support, as the answer has it."""
-        log_q = self.solution.mixture.log_density(x) - np.log(self.share)
+        log_q = self.solution.mixture.log_density(x) - np.log(max(self.share, 1 / N_DRAWS))
         return np.asarray(log_q + self.log_evidence)
 
     @cached_property

@@ -16,6 +16,22 @@ FAR = 2.5
 #: Mass that may be far outside: no more than is not.
 MOST_OUTSIDE = 0.5
 
+#: Share of the mixture that must lie in the support: with less its shape there rests on a few
+#: per cent of its components' tails.
+LEAST_IN_SUPPORT = 0.02
+
+
+def mass_in_support(case: Case) -> Finding:
+    """The share of the mixture that lies where the prior is positive and the constraint holds."""
+    text = ""
+    if case.share < LEAST_IN_SUPPORT:
+        text = (
+            f"only {100 * case.share:.1f} % of the fitted density lies where the prior is positive "
+            "and the constraint holds: the posterior there has not been found. Use a larger "
+            "budget, or begin inside (start=)"
+        )
+    return Finding("share_in_support", case.share, LEAST_IN_SUPPORT, text)
+
 
 def mass_at_bounds(case: Case) -> Finding:
     """The largest share of the draws that lie next to a hard bound of some parameter."""

@@ -14,7 +14,7 @@ from quell.diagnostics.denied import denied_by_surrogate, mass_left_out
 from quell.diagnostics.finding import Finding
 from quell.diagnostics.fit import effective_draws, unknown_shape
 from quell.diagnostics.lone import lone_peak
-from quell.diagnostics.places import mass_at_bounds, mass_outside
+from quell.diagnostics.places import mass_at_bounds, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
@@ -33,6 +33,7 @@ TESTS = (
     odd_ones,
     effective_draws,
     unknown_shape,
+    mass_in_support,
     mass_at_bounds,
     mass_outside,
 )

@@ -14,6 +14,7 @@ from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
 from quell.results.truncated import (
     FEW_DRAWS,
+    FEWEST_DRAWS,
     N_DRAWS,
     CutMarginal,
     Kept,
@@ -104,9 +105,8 @@ class Posterior:
         vary as little as n allows.
         """
         rng = generator(rng)
-        if self._kept is None:
+        if self.support is None:
             return self._draw(n, rng)
-        assert self.support is not None
         return draw_inside(n, rng, self._draw, self.support).theta
 
     def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
@@ -121,7 +121,10 @@ class Posterior:
         rng = np.random.default_rng(0)
         if self.support(self._draw(FEW_DRAWS, rng)).all():
             return None
-        return draw_inside(N_DRAWS, rng, self._draw, self.support)
+        try:
+            return draw_inside(N_DRAWS, rng, self._draw, self.support, fewest=FEWEST_DRAWS)
+        except ValueError:  # a lost run: moments are the mixture's, and its verdict says so
+            return None
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density over the free parameters.
