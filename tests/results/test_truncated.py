@@ -76,3 +76,12 @@ def test_a_posterior_without_any_mass_in_the_support_says_so():
     lost = Posterior(MIXTURE, SPACE, support=lambda theta: theta[:, 0] > 50)
     with pytest.raises(ValueError, match="has not found the posterior there"):
         lost.sample(10, np.random.default_rng(0))
+
+
+def test_draws_of_a_posterior_hardly_in_its_support_repeat():
+    rare = Posterior(MIXTURE, SPACE, support=lambda theta: theta[:, 0] > 2.5)
+    draws = rare.sample(20_000, np.random.default_rng(0))
+    assert draws.shape == (20_000, 2)
+    assert (draws[:, 0] > 2.5).all()
+    assert len(np.unique(draws[:, 0])) < 20_000
+    assert np.isfinite(rare.sd()).all()

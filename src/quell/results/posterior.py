@@ -14,7 +14,6 @@ from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
 from quell.results.truncated import (
     FEW_DRAWS,
-    FEWEST_DRAWS,
     N_DRAWS,
     CutMarginal,
     Kept,
@@ -102,12 +101,13 @@ class Posterior:
         Returns
         -------
         Draws (n, dimension), always inside the bounds, in random order; shares of the components
-        vary as little as n allows.
+        vary as little as n allows. Of a posterior that is hardly in its support draws are repeated.
         """
         rng = generator(rng)
         if self.support is None:
             return self._draw(n, rng)
-        return draw_inside(n, rng, self._draw, self.support).theta
+        theta = draw_inside(n, rng, self._draw, self.support).theta
+        return theta if len(theta) == n else theta[rng.integers(len(theta), size=n)]
 
     def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
         draws = self.mixture.sample(n, rng, stratified=True)
@@ -122,7 +122,7 @@ class Posterior:
         if self.support(self._draw(FEW_DRAWS, rng)).all():
             return None
         try:
-            return draw_inside(N_DRAWS, rng, self._draw, self.support, fewest=FEWEST_DRAWS)
+            return draw_inside(N_DRAWS, rng, self._draw, self.support)
         except ValueError:  # a lost run: moments are the mixture's, and its verdict says so
             return None
 

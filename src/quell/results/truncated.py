@@ -22,8 +22,8 @@ Draw = Callable[[int, np.random.Generator], FloatArray]
 N_DRAWS, FEW_DRAWS = 20_000, 1_000
 #: Bins of equal probability in which the density of a marginal is corrected.
 N_BINS = 40
-#: Rounds of drawing, each as large as what is asked for, before giving up, and before there must be
-#: something; and draws that will do to describe the posterior where they are hard to find.
+#: Rounds of drawing before giving up, and before there must be something; and draws that will do
+#: where they are hard to find.
 MOST_ROUNDS, FIRST_ROUNDS, FEWEST_DRAWS = 50, 5, 100
 
 
@@ -35,22 +35,20 @@ class Kept:
     share: float
 
 
-def draw_inside(
-    n: int, rng: np.random.Generator, draw: Draw, support: Support, fewest: int | None = None
-) -> Kept:
-    """``n`` draws in the support; ``fewest`` of them where they are hard to find, if given.
+def draw_inside(n: int, rng: np.random.Generator, draw: Draw, support: Support) -> Kept:
+    """``n`` draws in the support, or as many as a few rounds give, but at least a hundred.
 
     ``ValueError`` if next to nothing of the mixture is there.
     """
     parts, found, tried = [np.empty((0, draw(1, rng).shape[1]))], 0, 0
-    size = max(n, 1)
+    size = max(n, FEW_DRAWS)
     for i in range(MOST_ROUNDS):
         theta = draw(size, rng)
         theta = theta[support(theta)]
         parts.append(theta)
         found, tried = found + len(theta), tried + size
         late = i + 1 >= FIRST_ROUNDS
-        if found >= n or (fewest is not None and late and found >= fewest):
+        if found >= n or (late and found >= FEWEST_DRAWS):
             return Kept(np.concatenate(parts)[:n], found / tried)
         if late and not found:
             break

@@ -41,8 +41,14 @@ def constraint(dimension: int) -> Benchmark:
         shares = np.where(inside[..., None], shares, 1.0)
         return np.where(inside, ways + xlogy(counts, shares).sum(-1), -np.inf)
 
-    def log_prior(theta: FloatArray) -> float:
-        return -log_volume if theta.min() >= 0 and theta.sum() <= 1 else -np.inf
+    class OnTheSimplex:
+        """The uniform distribution of proportions."""
+
+        def logpdf(self, theta: FloatArray) -> FloatArray:
+            """Log density (n,) at points (n, D)."""
+            theta = np.asarray(theta)
+            inside = (theta >= 0).all(-1) & (theta.sum(-1) <= 1)
+            return np.where(inside, -log_volume, -np.inf)
 
     return Benchmark(
         name="constraint",
@@ -54,7 +60,7 @@ def constraint(dimension: int) -> Benchmark:
         exact=exact,
         make_truth=lambda: _dirichlet_truth(counts + 1),
         emulated_sd=1.0,
-        prior=log_prior,
+        prior=OnTheSimplex(),
     )
 
 
