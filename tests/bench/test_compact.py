@@ -55,3 +55,15 @@ def test_records_from_before_soft_edges_are_restored():
     assert again.integer is None
     theta = posterior.sample(50, np.random.default_rng(0))
     np.testing.assert_allclose(again.log_density(theta), posterior.log_density(theta), atol=1e-5)
+
+
+def test_the_edge_of_a_support_is_not_forgotten():
+    def positive(theta):
+        return theta[:, 0] > 0.5
+
+    space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
+    posterior = Posterior(Mixture([1.0], [[0.0]], [0.5], [1.0]), space, support=positive)
+    data = json.loads(json.dumps(compact_posterior(posterior)))
+    with pytest.raises(ValueError, match="pass support="):
+        restore_posterior(data)
+    assert restore_posterior(data, positive).mean() == pytest.approx(posterior.mean(), rel=1e-6)

@@ -7,6 +7,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.mixture import Mixture
 from quell.results import Posterior
+from quell.results.truncated import Support
 from quell.space import InferenceSpace
 from quell.text import jsonable
 
@@ -39,6 +40,7 @@ def compact_posterior(posterior: Posterior) -> dict[str, Any]:
         "periodic": bounds.periodic.tolist(),
         "integer": None if posterior.integer is None else list(posterior.integer),
         "softness": jsonable(space.softness),
+        "truncated": posterior.support is not None,
         "rotation": jsonable(space.rotation),
         "axis_scales": shorten(space.scales),
         "weights": shorten(mixture.weights),
@@ -48,10 +50,12 @@ def compact_posterior(posterior: Posterior) -> dict[str, Any]:
     }
 
 
-def restore_posterior(data: dict[str, Any]) -> Posterior:
+def restore_posterior(data: dict[str, Any], support: Support | None = None) -> Posterior:
     """The posterior behind the "posterior" field of a record, to eight digits.
 
-    Records of earlier versions have no softness, for there was none, and no mask of integers.
+    A record has no code: of one that ends at the edge of a ``support``, that has to be given
+    (``Problem.support``). Records of earlier versions have no softness, for there was none, and no
+    mask of integers.
 
     >>> space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
     >>> posterior = Posterior(Mixture([1.0], [[0.1]], [0.5], [1.0]), space)
@@ -61,6 +65,10 @@ def restore_posterior(data: dict[str, Any]) -> Posterior:
     """
     if data["kind"] != "mixture":
         raise ValueError(f"a posterior stored as {data['kind']} cannot be rebuilt")
+    if data.get("truncated", False) and support is None:
+        raise ValueError(
+            "this posterior ends at the edge of a support: pass support=, that of its problem"
+        )
 
     def numbers(name: str) -> FloatArray:
         return np.array(data[name], dtype=np.float64)
@@ -76,4 +84,4 @@ def restore_posterior(data: dict[str, Any]) -> Posterior:
     space = space.with_linear(numbers("rotation"), numbers("axis_scales"))
     mixture = Mixture(*map(numbers, ("weights", "means", "scales", "lengths")))
     integer = data.get("integer")
-    return Posterior(mixture, space, None if integer is None else tuple(integer))
+    return Posterior(mixture, space, None if integer is None else tuple(integer), support)
