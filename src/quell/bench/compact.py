@@ -6,8 +6,8 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.mixture import Mixture
+from quell.problem.constraint import Support
 from quell.results import Posterior
-from quell.results.truncated import Support
 from quell.space import InferenceSpace
 from quell.text import jsonable
 

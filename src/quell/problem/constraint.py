@@ -13,6 +13,9 @@ from quell.arrays import BoolArray, FloatArray
 if TYPE_CHECKING:
     from quell.problem.problem import Problem
 
+#: Which of the points θ (n, D) have a positive prior density, a mask (n,).
+Support = Callable[[FloatArray], BoolArray]
+
 #: Draws in the plausible box, of which one must be allowed.
 N_TRIES = 1000
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
-from quell.problem.constraint import check_constraint, check_room, is_positive
+from quell.problem.constraint import Support, check_constraint, check_room, is_positive
 from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
@@ -299,7 +299,7 @@ class Problem:
         return logs.reshape(theta.shape[:-1])
 
     @cached_property
-    def support(self) -> Callable[[FloatArray], BoolArray] | None:
+    def support(self) -> Support | None:
         """Mask (n,) of points (n, D) of positive prior density; None where bounds say it all."""
         return partial(is_positive, self.log_prior) if self.prior.may_be_zero else None
 

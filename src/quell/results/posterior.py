@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from quell.arrays import FloatArray, at_peace
 from quell.checks import generator
 from quell.mixture import Mixture
+from quell.problem.constraint import Support
 from quell.problem.integers import round_to_integers
 from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
@@ -17,7 +18,6 @@ from quell.results.truncated import (
     N_DRAWS,
     CutMarginal,
     Kept,
-    Support,
     draw_inside,
 )
 from quell.space import InferenceSpace

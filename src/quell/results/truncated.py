@@ -9,11 +9,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from quell.arrays import BoolArray, FloatArray
+from quell.arrays import FloatArray
+from quell.problem.constraint import Support
 from quell.results.marginal import Marginal
 
-#: Mask (n,) of points θ (n, D) in the support.
-Support = Callable[[FloatArray], BoolArray]
 #: Draws θ (n, D) of the mixture, given n and where the randomness comes from.
 Draw = Callable[[int, np.random.Generator], FloatArray]
 

@@ -40,7 +40,7 @@ SPREAD_PER_DIMENSION = 5
 WARMUP_SHARE, LATER_SHARE = 0.5, 0.2
 #: Places compared.
 N_PLACES = 256
-#: Failed points that looks keep away from.
+#: Failed points that looks and the search keep away from.
 MOST_AVOIDED = 100
 #: The posterior's reach is this many times its components': as far as the acquisition function asks
 #: (`quell.acquisition.WIQR`).
@@ -74,7 +74,7 @@ def next_look(
         return None
     table = state.evaluations
     lowest = float(gp.data.y.min())
-    for place in space.to_inference(table.theta[~table.ok & ~table.zero_density][-MOST_AVOIDED:]):
+    for place in space.to_inference(failed_points(table)):
         gp = gp.append(place, lowest, 0.0)  # a failure is no reason to look there again
     for place in waiting:
         gp = gp.append(place, float(gp.pooled(place[None])[0][0]), 0.0)
@@ -86,6 +86,11 @@ def next_look(
         return None
     known = np.concatenate([space.to_inference(table.theta), waiting])
     return theta[int(room_around(places, known).argmax())]
+
+
+def failed_points(table: Evaluations) -> FloatArray:
+    """Points θ (n, D_full) that failed for no known reason, the last ones if there are many."""
+    return table.theta[~table.ok & ~table.zero_density][-MOST_AVOIDED:]
 
 
 def n_spread(table: Evaluations) -> int:

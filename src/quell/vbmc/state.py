@@ -11,10 +11,10 @@ from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess, Memory, TrainedGP, TrainingData
 from quell.mixture import Mixture
+from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
 from quell.variational import Elbo
-from quell.vbmc.support import Support
 from quell.vbmc.training_set import TrainingSet
 
 #: An end of warm-up with an index of reliability as large as this is a false alarm (reference

@@ -30,7 +30,7 @@ from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
-from quell.vbmc.looks import low_looks, next_look
+from quell.vbmc.looks import failed_points, low_looks, next_look
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
 from quell.vbmc.support import inside
@@ -49,8 +49,6 @@ BOX_HALF_WIDTH = 2.5
 SMALLEST_DISTANCE = 0.1
 #: Of the evaluations made while the posterior is searched for, one in so many climbs.
 CLIMB_EVERY = 2
-#: Failed points that the search keeps away from.
-MOST_AVOIDED = 100
 #: Points scored in the search for the next one, and climbs from the best of them; the mixture's
 #: fit within an iteration. Chosen for the time they take.
 N_CANDIDATES = 128
@@ -221,14 +219,12 @@ def _allowed(
 
 
 def avoided(state: State) -> FloatArray:
-    """Points (n, D) that failed for no known reason, the last ones if there are very many.
+    """Points (n, D) that failed for no known reason.
 
     As exact observations without a value they leave every mean alone, and nothing to be learnt
     in their neighbourhood, which repels the search.
     """
-    table = state.evaluations
-    failed = table.theta[~table.ok & ~table.zero_density][-MOST_AVOIDED:]
-    return state.space.to_inference(failed)
+    return state.space.to_inference(failed_points(state.evaluations))
 
 
 def _expected_sd(gp: GaussianProcess) -> float:

@@ -26,11 +26,9 @@ from numpy.typing import NDArray
 from quell.acquisition.draws import mixture_draws
 from quell.arrays import BoolArray, FloatArray
 from quell.mixture import Mixture
+from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
-
-#: Which of the points θ (n, D_full) have a positive density as far as is known, a mask (n,).
-Support = Callable[[FloatArray], BoolArray]
 
 #: Softness of a plane in SDs of the posterior across it, given its other directions.
 SOFTNESS = 0.1
@@ -45,15 +43,6 @@ MOST_PLANES, TILT = 16, 0.05
 def inside(support: Support, space: InferenceSpace, x: FloatArray) -> BoolArray:
     """Which of the points x (n, D) are in the support."""
     return support(space.to_original(x))
-
-
-def draws_inside(
-    rng: np.random.Generator, n: int, mixture: Mixture, support: Support, space: InferenceSpace
-) -> tuple[FloatArray, float]:
-    """Draws (m, D) of the mixture in the support, out of ``n``, and the share m/n."""
-    x = mixture_draws(rng, n, mixture)
-    x = x[inside(support, space, x)]
-    return x, len(x) / n
 
 
 def cutting_planes(
