@@ -30,7 +30,8 @@ from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
 
-#: Softness of a plane in SDs of the posterior across it, given its other directions.
+#: Softness of a plane in SDs of the posterior across it, given its other directions; this and the
+#: next were set before any run (docs/experiments/constraints.md).
 SOFTNESS = 0.1
 #: It is felt from so many softnesses outside: on the boundary itself it takes 2 % of the density.
 BEYOND = 4.0
