@@ -1,17 +1,18 @@
 """What a run returns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from quell.arrays import at_peace
+from quell.arrays import FloatArray, at_peace
 from quell.diagnostics import Finding, Status, Verdict
 from quell.evaluations import Evaluations, Origin
 from quell.results.posterior import Posterior
 from quell.settings import Settings
 from quell.text import printable
-from quell.vbmc import Iteration
+from quell.vbmc import Iteration, Solution
 
 #: A smaller share of the plausible box than this is not worth a line of the summary.
 SHOWN_UNSEEN = 0.01
@@ -37,8 +38,10 @@ class Result:
         parts.
     reasons
         Why the run ended and what to be careful about, in words.
-    iterations
-        The iterations of the algorithm, each with its solution; `history` has their figures.
+    solution
+        The posterior in the inference space, with the surrogate it was fitted to.
+    history
+        One row of plain values per iteration: evaluations, ELBO, reliability, components, ...
     chosen
         Number of the iteration that is returned, from 1.
     boosted
@@ -50,11 +53,18 @@ class Result:
     cpu_seconds, wall_seconds, target_seconds
         Computing time of the algorithm itself, duration of the run, and time spent in the target
         by all workers together.
+    problem
+        The problem as plain data: names, bounds, plausible box, noise, and the prior in words.
+    log_prior
+        The log prior density of points (n, dimension), (n,); None where it is not known, as in a
+        result from a file whose prior was a function.
     journal
         Where a journal was continued, from when it is; "" otherwise.
     unseen_share
         Share of the plausible box so far from all evaluations that they say nothing about it, by
         the surrogate's length scales (`quell.vbmc.coverage`).
+    iterations
+        The iterations of the algorithm, each with its solution; empty in a result from a file.
 
     Examples
     --------
@@ -82,7 +92,8 @@ class Result:
     evidence_method: str
     verdict: Verdict
     reasons: tuple[str, ...]
-    iterations: tuple[Iteration, ...]
+    solution: Solution
+    history: list[dict[str, Any]]
     chosen: int
     boosted: bool
     evaluations: Evaluations
@@ -91,8 +102,11 @@ class Result:
     cpu_seconds: float
     wall_seconds: float
     target_seconds: float
+    problem: dict[str, Any]
+    log_prior: Callable[[FloatArray], FloatArray] | None = None
     journal: str = ""
     unseen_share: float = np.nan
+    iterations: tuple[Iteration, ...] = ()
 
     @property
     def status(self) -> Status:
@@ -115,27 +129,23 @@ class Result:
         return self.verdict.findings
 
     @property
-    def history(self) -> list[dict[str, Any]]:
-        """One row of plain values per iteration: evaluations, ELBO, reliability, components, ..."""
-        return [iteration.as_row() for iteration in self.iterations]
-
-    @property
     def diagnostics(self) -> dict[str, Any]:
         """Figures about the run as a whole, by name, as plain values."""
-        chosen = self.iterations[self.chosen - 1]
+        chosen = self.history[self.chosen - 1]
+        actions = [row["action"] for row in self.history]
         return {
-            "iterations": len(self.iterations),
+            "iterations": len(self.history),
             "returned_iteration": self.chosen,
-            "reliability": chosen.reliability,
+            "reliability": chosen["reliability"],
             "components": self.posterior.mixture.n_components,
             "boosted": self.boosted,
-            "training_points": chosen.n_training,
+            "training_points": chosen["n_training"],
             "evaluations": self.evaluations.n_counted,
             "failed_evaluations": self.evaluations.n_counted_failed,
-            "whitenings": sum(it.action == "whitening" for it in self.iterations),
-            "softenings": sum(it.action in ("softened", "sharpened") for it in self.iterations),
-            "went_back": sum(it.action == "went back" for it in self.iterations),
-            "noise_sd": chosen.noise_sd,
+            "whitenings": actions.count("whitening"),
+            "softenings": actions.count("softened") + actions.count("sharpened"),
+            "went_back": actions.count("went back"),
+            "noise_sd": chosen["noise_sd"],
             "looks": self.evaluations.origin.count(Origin.LOOK),
             "unseen_share": self.unseen_share,
             "overhead_cpu_seconds": self.cpu_seconds,

@@ -59,7 +59,8 @@ def make_result(
                 n_accidents=n_accidents,
             ),
         ),
-        iterations=history,
+        solution=solution,
+        history=[iteration.as_row() for iteration in history],
         chosen=chosen.index,
         boosted=boosted,
         evaluations=table,
@@ -68,7 +69,10 @@ def make_result(
         cpu_seconds=cpu_seconds,
         wall_seconds=np.nan,  # known to whoever keeps the time
         target_seconds=target_seconds,
+        problem=problem.fingerprint(),
+        log_prior=problem.log_prior,
         unseen_share=unseen_share,
+        iterations=history,
     )
 
 

@@ -94,7 +94,8 @@ class Iteration:
 
     def as_row(self) -> dict[str, Any]:
         """The figures, for a table."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "solution"}
+        row = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "solution"}
+        return {**row, "action": str(self.action)}
 
 
 @dataclass(frozen=True, eq=False)
