@@ -17,6 +17,7 @@ from helpers.vbmc import (
 )
 
 from quell import Settings
+from quell.evaluations import Origin
 from quell.mixture import Mixture
 from quell.vbmc import warmup
 from quell.vbmc.warmup import (
@@ -37,12 +38,16 @@ def is_over(monkeypatch):
 
     def check(
         elbo, lcb, *, n_evaluations=None, trims=(), batch=BATCH, rule="paper", hindsight=None,
-        **columns,
+        is_look=lambda _: False, **columns,
     ):  # fmt: skip
         n = len(elbo)
         counts = 10 + BATCH * np.arange(n) if n_evaluations is None else n_evaluations
         history = make_history(n, elbo=elbo, n_evaluations=counts, warmup=True, **columns)
-        state = replace(make_state(problem, [[0.0]], [0.0]), history=history, trims=trims)
+        size = int(counts[-1])
+        state = make_state(problem, np.linspace(-1, 1, size)[:, None], np.zeros(size))
+        origin = tuple(Origin.LOOK if is_look(i) else Origin.SEARCH for i in range(size))
+        table = replace(state.evaluations, origin=origin)
+        state = replace(state, evaluations=table, history=history, trims=trims)
         monkeypatch.setattr(warmup, "running_lower_bounds", lambda *_: np.asarray(lcb, float))
         monkeypatch.setattr(warmup, "elbos_in_hindsight", lambda *_: np.asarray(hindsight, float))
         return warmup_is_over(state, batch, rule)
@@ -92,6 +97,15 @@ class TestCriteria:
             assert is_over(elbo, np.zeros(n)) == expected
         assert not is_over(3.0 * np.arange(7), np.r_[0.0, np.full(6, 0.02)])
         assert is_over(3.0 * np.arange(7), np.r_[0.0, np.full(6, 0.005)])
+
+    def test_looks_are_no_stall(self, is_over):
+        """They are made elsewhere: that they find nothing higher says nothing of the search."""
+        n, rising = 10, 3.0 * np.arange(10)
+        assert is_over(rising, np.zeros(n))  # 45 evaluations
+        assert not is_over(rising, np.zeros(n), is_look=lambda i: i >= 10 and i % 2 == 0)
+        hindsight = {"rule": "hindsight", "hindsight": np.zeros(n)}
+        assert is_over(rising, rising, **hindsight)
+        assert not is_over(rising, rising, is_look=lambda i: i >= 10 and i % 2 == 0, **hindsight)
 
     def test_what_only_becomes_surer_does_not_go_on_for_ever(self, is_over):
         """Both bounds rise as their SDs fall; in hindsight the posterior is the same for long."""

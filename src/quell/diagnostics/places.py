@@ -72,3 +72,15 @@ def mass_outside(case: Case) -> Finding:
             "range, by more than twice its width: run again with the range around the posterior"
         )
     return Finding("mass_far_outside", figure, MOST_OUTSIDE, text)
+
+
+def mass_beyond(case: Case) -> Finding:
+    """The share of the draws beyond all evaluations along some axis of the posterior.
+
+    There the posterior rests on what the surrogate continues.
+    """
+    q = case.solution.mixture
+    _, axes = np.linalg.eigh(q.covariance())
+    seen, drawn = case.surrogate.data.x @ axes, case.draws @ axes
+    beyond = (drawn < seen.min(axis=0)) | (drawn > seen.max(axis=0))
+    return Finding("mass_beyond_evaluations", float(beyond.any(axis=1).mean()), MOST_AT_BOUND)

@@ -13,12 +13,15 @@ from quell.diagnostics.case import Case
 from quell.diagnostics.denied import denied_by_surrogate, mass_left_out
 from quell.diagnostics.finding import Finding
 from quell.diagnostics.fit import effective_draws, unknown_shape
+from quell.diagnostics.forecast import since_half
 from quell.diagnostics.lone import lone_peak
-from quell.diagnostics.places import mass_at_bounds, mass_in_support, mass_outside
+from quell.diagnostics.places import mass_at_bounds, mass_beyond, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
+from quell.diagnostics.regions import core_errors, shell_errors
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.stability import Stability, stability
+from quell.diagnostics.tails import pareto_tail
 from quell.text import printable
 
 #: Tests of the answer that need no random numbers, in the order they are reported.
@@ -31,11 +34,16 @@ TESTS = (
     noise_followed,
     prediction_errors,
     odd_ones,
+    core_errors,
+    shell_errors,
     effective_draws,
+    pareto_tail,
     unknown_shape,
     mass_in_support,
     mass_at_bounds,
     mass_outside,
+    mass_beyond,
+    since_half,
 )
 
 

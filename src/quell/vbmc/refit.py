@@ -74,7 +74,7 @@ def fit_posterior(
     """The mixture's fit at the end of an iteration."""
     n_components = WARMUP_COMPONENTS
     if start is not None:
-        n_components = start.n_components
+        n_components = max(start.n_components, WARMUP_COMPONENTS)
         if not state.warmup and state.history:
             n_components = rel.next_component_count(
                 state.history, start, gp.data.size, noisy=state.noisy,

@@ -128,15 +128,15 @@ class State:
     points asked for so far. ``trimmed`` (N,) marks evaluations taken out of the training set, and
     ``training`` is that set (see `with_data`). ``plausible_range`` (D,) is the plausible box's
     width in x. ``fit`` and ``mixture`` are None until the design is evaluated; ``memory`` is what
-    the next fit starts from; ``in_iteration`` counts evaluations since the last iteration ended;
-    ``before`` is the mixture at its start. ``last_warmup`` is the iteration in which warm-up
-    ended, None before; ``trims`` are the counts of evaluations at false alarms; ``last_whitening``
-    is the iteration of the last one, or of the end of warm-up. ``full_refit``: search for
-    hyperparameters and mixture from scratch; ``frequent``: refit within the iteration too;
-    ``compress``: very low values are compressed while searching; ``settling``: iterations are made
-    without new evaluations. ``support`` says where the density is zero in advance, None if nowhere
-    within the bounds; ``cuts`` are planes beside it, in x. ``overview`` is what is kept of the
-    surrogate of warm-up, None until its end.
+    the next fit starts from; ``in_iteration`` counts evaluations since the last iteration ended,
+    but for looks; ``before`` is the mixture at its start. ``last_warmup`` is the iteration in which
+    warm-up ended, None before; ``trims`` are the counts of evaluations at false alarms;
+    ``last_whitening`` is the iteration of the last one, or of the end of warm-up. ``full_refit``:
+    search for hyperparameters and mixture from scratch; ``frequent``: refit within the iteration
+    too; ``compress``: very low values are compressed while searching; ``settling``: iterations are
+    made without new evaluations. ``support`` says where the density is zero in advance, None if
+    nowhere within the bounds; ``cuts`` are planes beside it, in x. ``overview`` is what is kept of
+    the surrogate of warm-up, None until its end.
     """
 
     space: InferenceSpace

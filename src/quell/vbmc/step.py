@@ -38,7 +38,7 @@ from quell.vbmc.surprise import is_surprising
 from quell.vbmc.training import fit_after_surprise, quick_fit, refit_is_due
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.update import end_iteration
-from quell.vbmc.warmup import trimming_depth
+from quell.vbmc.warmup import n_steps, trimming_depth
 
 #: Different points with a value without which nothing can be fitted.
 FEWEST_DISTINCT = 2
@@ -251,7 +251,7 @@ def absorb(
     state = state.with_data(
         evaluations=evaluations,
         trimmed=trimmed,
-        in_iteration=state.in_iteration + new,
+        in_iteration=state.in_iteration + n_steps(evaluations.origin[-new:] if new else ()),
     )
     for theta in evaluations.theta[len(evaluations) - new :]:
         x = state.space.to_inference(theta)
@@ -305,7 +305,7 @@ def close_iteration(rng: np.random.Generator, state: State, settings: Settings) 
     """
     if state.fit is None:
         return state
-    if state.in_iteration > 0:
+    if not state.history or len(state.evaluations) > state.history[-1].n_evaluations:
         state = end_iteration(rng, state, settings)
     if are_all_given(state.evaluations):
         state = settle(rng, state, settings, MOST_ITERATIONS)

@@ -1,11 +1,14 @@
 """The end of warm-up: when the bulk of the posterior has been found, and what is then dropped."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
+from quell.evaluations import Origin
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.vbmc.reliability import IMPROVEMENT_BETA
@@ -31,6 +34,26 @@ TRIMMING_INTERVAL = 10
 #: Nats below the best that are kept at the end of warm-up, per D; at a false alarm, per D + 2.
 KEPT_PER_DIMENSION = 10
 KEPT_AT_FALSE_ALARM = 100
+
+
+def n_steps(origins: Sequence[Origin]) -> int:
+    """How many evaluations are steps of the search, and not looks at what is elsewhere.
+
+    Only steps can be expected to make progress, so windows and iterations are counted in them.
+
+    >>> n_steps([Origin.DESIGN, Origin.LOOK, Origin.SEARCH])
+    2
+    """
+    return sum(origin != Origin.LOOK for origin in origins)
+
+
+def steps_so_far(state: State) -> NDArray[np.intp]:
+    """The steps (t,) made by the end of each iteration."""
+    is_step = np.array(
+        [origin != Origin.LOOK for origin in state.evaluations.origin], dtype=np.intp
+    )
+    made = np.concatenate([[0], np.cumsum(is_step)])
+    return np.asarray(made[[it.n_evaluations for it in state.history]])
 
 
 def running_lower_bounds(state: State) -> FloatArray:
@@ -67,8 +90,8 @@ def has_stalled_in_hindsight(state: State, batch: int) -> bool:
     Lower confidence bounds also rise because the surrogate becomes surer of what it knows, under
     noise for a long time.
     """
-    counts = np.array([it.n_evaluations for it in state.history])
-    long_ago = counts <= counts[-1] - longest_stall(state)
+    steps = steps_so_far(state)
+    long_ago = steps <= steps[-1] - longest_stall(state)
     if not long_ago.any():
         return False
     elbos = elbos_in_hindsight(state)
@@ -76,7 +99,7 @@ def has_stalled_in_hindsight(state: State, batch: int) -> bool:
 
 
 def longest_stall(state: State) -> int:
-    """Evaluations without progress that end warm-up by themselves."""
+    """Steps without progress that end warm-up by themselves."""
     return LONG_STALL + LONG_STALL_PER_DIMENSION * state.dimension
 
 
@@ -105,8 +128,8 @@ def warmup_is_over(state: State, batch: int, rule: Rule = "hindsight") -> bool:
     lcb_stalled = t > window and lcb[-window:].max() - lcb[:-window].max() < smallest_gain
 
     first = int(np.argmax(lcb > lcb.max() - NEGLIGIBLE))
-    since = history[-1].n_evaluations - history[first].n_evaluations
-    long_stall = since > longest_stall(state)
+    steps = steps_so_far(state)
+    long_stall = bool(steps[-1] - steps[first] > longest_stall(state))
     if rule == "hindsight" and not long_stall:
         long_stall = has_stalled_in_hindsight(state, batch)
 
