@@ -52,13 +52,14 @@ class Case:
     """An answer and what it rests on.
 
     ``solution`` is the posterior as it is returned, with its surrogate; ``chosen`` the iteration it
-    comes from, one of ``history``; ``log_evidence`` goes with it. ``plausible`` is the space in
-    which the plausible box is the cube from -½ to ½. ``draws`` (n, D) are from the posterior, a
-    ``share`` of those of the mixture: the rest is outside the solution's support.
+    comes from, one of ``history``, None if that is not at hand; ``log_evidence`` goes with it.
+    ``plausible`` is the space in which the plausible box is the cube from -½ to ½. ``draws`` (n, D)
+    are from the posterior, a ``share`` of those of the mixture: the rest is outside the solution's
+    support.
     """
 
     solution: Solution
-    chosen: Iteration
+    chosen: Iteration | None
     history: Sequence[Iteration]
     log_evidence: float
     evaluations: Evaluations
@@ -71,7 +72,7 @@ class Case:
         cls,
         rng: np.random.Generator,
         solution: Solution,
-        chosen: Iteration,
+        chosen: Iteration | None,
         history: Sequence[Iteration],
         log_evidence: float,
         evaluations: Evaluations,

@@ -92,7 +92,8 @@ def _settled(history: Sequence[dict[str, Any]]) -> tuple[FloatArray, FloatArray]
 
 def since_half(case: Case) -> Finding:
     """The gsKL to the posterior of half as many evaluations; nan if that is one of warm-up."""
-    return Finding("gskl_since_half", _since_half(case.chosen, case.history), USABLE_GSKL)
+    figure = np.nan if case.chosen is None else _since_half(case.chosen, case.history)
+    return Finding("gskl_since_half", figure, USABLE_GSKL)
 
 
 def _since_half(chosen: Iteration, history: Sequence[Iteration]) -> float:

@@ -77,7 +77,7 @@ def _signal(case: Case) -> FloatArray:
     return seen.mean if neighbours_help(case) else _quadratic(case, seen.x)
 
 
-def _typical(residual: FloatArray) -> float:
+def typical_size(residual: FloatArray) -> float:
     """The typical size of residuals (N,); nan where there are too few of them."""
     counted = residual[residual != 0]
     if len(counted) < FEWEST:
@@ -85,10 +85,15 @@ def _typical(residual: FloatArray) -> float:
     return float(np.median(np.abs(counted))) / NORMAL_MEDIAN
 
 
+def signal_residuals(case: Case) -> FloatArray:
+    """Residuals (N,) of the observed points in reported SDs; 0 where they do not count."""
+    return _residuals(case, _signal(case))
+
+
 def residual_scale(case: Case) -> Finding:
     """The typical size of residuals, in reported SDs."""
-    residual = _residuals(case, _signal(case))
-    scale, text = _typical(residual), ""
+    residual = signal_residuals(case)
+    scale, text = typical_size(residual), ""
     n = max(FEWEST, int(np.sum(residual != 0)))
     limit = LARGEST_SCALE / (1.0 - Z95 * MEDIAN_SD / np.sqrt(n))  # chance allowed for
     if scale > limit:
@@ -101,7 +106,7 @@ def residual_scale(case: Case) -> Finding:
 
 def noise_followed(case: Case) -> Finding:
     """The share of the noise variance that the surrogate takes for signal."""
-    scale, text = _typical(_residuals(case, case.observed.mean)), ""
+    scale, text = typical_size(_residuals(case, case.observed.mean)), ""
     share = 1.0 - scale**2
     if share > MOST_FOLLOWED:
         text = (
@@ -116,7 +121,7 @@ def outliers(case: Case) -> Finding:
     """The largest residual, in SDs as they seem to be."""
     seen, signal = case.observed, _signal(case)
     residual = _residuals(case, signal)
-    scale = np.fmax(_typical(residual), 1.0)
+    scale = np.fmax(typical_size(residual), 1.0)
     residual = np.where(np.maximum(seen.y, signal) > case.typical, residual, 0.0)
     places = np.argsort(-np.abs(residual), kind="stable")[:MOST_OUTLIERS]
     places = places[residual[places] != 0]

@@ -84,19 +84,21 @@ class Verdict:
     @property
     def reasons(self) -> tuple[str, ...]:
         """Why the answer is not stable, in words."""
-        return (*self.objections, *self._about_stability())
+        return (*self.objections, *self.about_stability)
 
-    def _about_stability(self) -> list[str]:
+    @property
+    def about_stability(self) -> tuple[str, ...]:
+        """Why it is not known to have come to rest, in words; empty if it has."""
         s = self.stability
         if s.is_stable:
-            return []
+            return ()
         text = f"the solution was stable for {s.evaluations} of the {s.needed} evaluations needed"
         if s.is_too_short:
-            return [f"{text}: make at least {s.needed - s.possible} more"]
-        return [
+            return (f"{text}: make at least {s.needed - s.possible} more",)
+        return (
             f"{text} (before, it differed by {s.elbo_change:.2g} nats and a gsKL of {s.gskl:.2g}): "
-            "use a larger budget, or compare with another seed"
-        ]
+            "use a larger budget, or compare with another seed",
+        )
 
     def figures(self) -> dict[str, Any]:
         """The figure of every test by its name, and those of stability."""
@@ -111,6 +113,7 @@ class Verdict:
 
 def judge(rng: np.random.Generator, case: Case) -> Verdict:
     """Put an answer to all tests; ``rng`` is for the search for mass that it leaves out."""
+    assert case.chosen is not None
     findings = [_made(test, case) for test in (*TESTS, partial(mass_left_out, rng))]
     return Verdict(stability(case.chosen, case.history), tuple(findings))
 

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 
 from quell.arrays import FloatArray, at_peace
+from quell.checks import integer
 from quell.diagnostics import Finding, Status, Verdict
+from quell.diagnostics.check import Check
 from quell.evaluations import Evaluations, Origin
+from quell.results.checking import check
 from quell.results.posterior import Posterior
 from quell.settings import Settings
 from quell.text import printable
@@ -156,6 +159,20 @@ class Result:
             "status": str(self.status),
             **self.verdict.figures(),
         }
+
+    def check(self, more: int = 100) -> Check:
+        """Can I believe this? The verdict, its reasons, the noise, and what more would buy.
+
+        Parameters
+        ----------
+        more
+            Evaluations for which to say what they would buy.
+
+        Returns
+        -------
+        "usable", "not yet" or "no" (``.answer``), with reasons; printing it is a summary.
+        """
+        return check(self, integer("more", more, least=1))
 
     def summary(self) -> str:
         """What a person wants to read: how the run ended, evidence, parameters, cost."""

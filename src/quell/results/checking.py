@@ -1,0 +1,38 @@
+"""The check of a result: from what it carries to whether it can be believed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from quell.diagnostics import Case
+from quell.diagnostics.check import ANSWERS, Check, Reason, reason_of
+from quell.diagnostics.forecast import forecast
+from quell.diagnostics.noise_audit import audit_noise
+
+if TYPE_CHECKING:
+    from quell.results.result import Result
+
+
+def check(result: Result, more: int) -> Check:
+    """Whether the result can be believed, and what ``more`` evaluations would buy."""
+    case = Case.of(
+        np.random.default_rng(result.seed), result.solution, None, (), result.log_evidence,
+        result.evaluations, result.solution.space,
+    )  # fmt: skip
+    figures = result.verdict.figures()
+    sd = result.log_evidence_sd if np.isfinite(result.log_evidence_sd) else result.elbo_sd
+    return Check(
+        answer=ANSWERS[result.status],
+        reasons=_reasons(result),
+        findings=result.findings,
+        noise=audit_noise(case, result.history[result.chosen - 1]["noise_sd"], sd),
+        forecast=forecast(result.history, sd, figures.get("gskl_since_half", np.nan), more),
+    )
+
+
+def _reasons(result: Result) -> tuple[Reason, ...]:
+    against = [reason_of(f.test, f.text) for f in result.findings if f.against]
+    still = [reason_of("stability", text) for text in result.verdict.about_stability]
+    return (*against, *still)
