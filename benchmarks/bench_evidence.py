@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from campaign import finished
 
-from quell.bench.calibration import covered
 from quell.bench.problems.base import BenchError
 from quell.bench.records import Writer, read_records
 from quell.bench.single import Spec
+from quell.calibration.ranks import covered
 from quell.infer import infer
 from quell.settings import Settings
 from quell.streams import BenchStream, rng_for_bench

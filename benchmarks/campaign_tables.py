@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from quell.bench import PROBLEMS, load
-from quell.bench.metrics import BOOTSTRAPS, NONSENSE, nonsense, usable, wilson_interval
+from quell.bench.metrics import BOOTSTRAPS, NONSENSE, nonsense, usable
+from quell.calibration.shares import wilson_interval
 
 Record = dict[str, Any]
 METRICS = ("lml_loss", "gskl", "mmtv")

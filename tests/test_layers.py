@@ -30,6 +30,7 @@ LAYERS = (
     ("infer", "sampler"),
     ("studies",),
     ("study",),
+    ("calibration",),
     ("bench",),
     ("demo",),
     ("cli",),

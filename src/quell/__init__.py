@@ -1,6 +1,7 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
 from quell import likelihoods
+from quell.calibration import Calibration, calibrate, predictive_check
 from quell.errors import BudgetWarning, InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations, join_evaluations
 from quell.infer import fit, infer
@@ -15,6 +16,7 @@ from quell.version import __version__
 
 __all__ = [
     "BudgetWarning",
+    "Calibration",
     "Evaluations",
     "InferenceFailed",
     "InferenceInterrupted",
@@ -27,10 +29,12 @@ __all__ = [
     "Settings",
     "StudyResult",
     "__version__",
+    "calibrate",
     "fit",
     "infer",
     "join_evaluations",
     "likelihoods",
+    "predictive_check",
     "read_journal",
     "study",
 ]

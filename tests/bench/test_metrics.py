@@ -10,8 +10,8 @@ from quell.bench.metrics import (
     mmtv,
     quantile,
     usable,
-    wilson_interval,
 )
+from quell.calibration.shares import wilson_interval
 
 
 def test_lml_loss_is_symmetric():

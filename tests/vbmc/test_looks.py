@@ -99,7 +99,9 @@ class TestPlaces:
         for theta, expected in ((few, True), (many, False)):
             state = one_mode_known(theta, two_bumps(theta[:, 0]))
             sure = fit_to(state.training.data, 5.0, 1e-3, mean=(0.0, -0.3, 0.15 / 4))
-            found = looks(replace(state, fit=sure))
+            searching = replace(state, fit=sure)
+            assert not looks(searching)  # in warm-up they would be in the way
+            found = looks(replace(searching, warmup=False, overview=Overview.of(searching)))
             assert bool(found) == expected
             assert all(0.0 < place[0] < 2.0 for place in found)
 

@@ -23,7 +23,6 @@ USABLE = {"lml_loss": 1.0, "gskl": 1.0, "mmtv": 0.2}
 #: A run is nonsense if it exceeds one of these, or is not finite.
 NONSENSE = {"lml_loss": 10.0, "mean_shift_in_sds": 100.0}
 BOOTSTRAPS = 10_000
-Z95 = 1.959963984540054
 
 
 def lml_loss(log_evidence: float, truth: float) -> float:
@@ -147,17 +146,3 @@ def _medians(samples: FloatArray) -> FloatArray:
     n = ordered.shape[1]
     low, high = ordered[:, (n - 1) // 2], ordered[:, n // 2]
     return np.where(low == high, low, 0.5 * low + 0.5 * high)
-
-
-def wilson_interval(successes: int, n: int) -> tuple[float, float]:
-    """95 % interval of a share, from ``successes`` out of ``n``.
-
-    >>> tuple(round(end, 3) for end in wilson_interval(9, 10))
-    (0.596, 0.982)
-    """
-    if n == 0:
-        return 0.0, 1.0
-    share, z2 = successes / n, Z95**2
-    centre = (share + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 * np.sqrt(share * (1 - share) / n + z2 / (4 * n**2)) / (1 + z2 / n)
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))

@@ -10,12 +10,12 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.bench.algorithms import ALGORITHMS
 from quell.bench.answers import Answer, Estimate, Interrupted
-from quell.bench.calibration import RANK_DRAWS, rank
 from quell.bench.commit import source_commit
 from quell.bench.data import VARIABLE, folder
 from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mean_shift, mmtv
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
+from quell.calibration.ranks import RANK_DRAWS, rank
 from quell.mixture.divergence import gaussian_skl
 from quell.streams import BenchStream, rng_for_bench
 from quell.text import jsonable

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.bench.calibration import covered, rank_p_values
-from quell.bench.metrics import bootstrap_interval, quantile, usable, wilson_interval
+from quell.bench.metrics import bootstrap_interval, quantile, usable
 from quell.bench.problems import PROBLEMS
+from quell.calibration.ranks import covered, rank_p_values
+from quell.calibration.shares import wilson_interval
 
 #: The metrics of a run, in the order of the tables.
 METRICS = ("lml_loss", "lml_loss_checked", "gskl", "mmtv")

@@ -229,6 +229,39 @@ class Problem:
         other.__dict__.update(noise=noise, noise_guess=guess)
         return other
 
+    def with_prior(self, prior: Any) -> "Problem":
+        """The same problem with another prior; a constraint stays.
+
+        Parameters
+        ----------
+        prior
+            As in `Problem`; for instance the posterior of an earlier experiment.
+
+        Examples
+        --------
+        >>> from scipy import stats
+        >>> problem = Problem(sum, lower=0, upper=1, plausible_lower=0.2, plausible_upper=0.8)
+        >>> float(problem.with_prior([stats.beta(2, 2)]).log_prior([0.5]).round(3))
+        0.405
+        """
+        bounds = self.space.bounds
+        return Problem(
+            self.log_likelihood,
+            lower=self.lower,
+            upper=self.upper,
+            plausible_lower=self.plausible_lower,
+            plausible_upper=self.plausible_upper,
+            prior=prior,
+            names=self.names,
+            noise=self.noise,
+            bounded=bounds.bounded,
+            periodic=bounds.periodic,
+            integer=self.integer,
+            vectorised=self.vectorised,
+            noise_guess=self.noise_guess,
+            constraint=self.prior.constraint,
+        )
+
     def check_points(self, points: ArrayLike, argument: str = "theta") -> FloatArray:
         """Points as floats, once they are known to be within the bounds.
 

@@ -9,9 +9,9 @@ the surrogate gives the largest chance that the log joint is high,
 as long as that chance is worth an evaluation. Where the log joint falls off like a quadratic, as
 around a single mode, no place has such a chance.
 
-A surrogate that has seen one wide mode is sure of the rest of the box, rightly or not. So a few
-looks are at the emptiest places, whatever it says, until 5 (D + 1) evaluations are spread over the
-box.
+A surrogate that has seen one wide mode is sure of the rest of the box, rightly or not. So after
+warm-up a few looks are at the emptiest places, whatever it says, until 5 (D + 1) evaluations are
+spread over the box. In warm-up they would only hold up the way to the posterior.
 
 After warm-up the surrogate no longer knows the low evaluations, and so not where it is low. Looks
 are then guided by the surrogate of warm-up (`quell.vbmc.state.Overview`), with all evaluations.
@@ -82,7 +82,8 @@ def next_look(
     best = int(chance.argmax())
     if chance[best] > SMALLEST_CHANCE:
         return theta[best]
-    if n_spread(table) + len(pending) >= SPREAD_PER_DIMENSION * (space.dimension + 1):
+    wanted = 0 if state.warmup else SPREAD_PER_DIMENSION * (space.dimension + 1)
+    if n_spread(table) + len(pending) >= wanted:
         return None
     known = np.concatenate([space.to_inference(table.theta), waiting])
     return theta[int(room_around(places, known).argmax())]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc
 
-from quell.bench.metrics import Z95
+from quell.calibration.shares import Z95
 
 #: Draws among which a true parameter is ranked; its rank is one of 1000.
 RANK_DRAWS = 999

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from quell.bench import load
-from quell.bench.calibration import RANK_DRAWS, covered, rank, rank_p_values
+from quell.calibration.ranks import RANK_DRAWS, covered, rank, rank_p_values
 
 
 def ranks_of(scale, runs=400):
