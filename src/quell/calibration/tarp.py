@@ -23,9 +23,10 @@ def tarp_shares(rng: np.random.Generator, truth: FloatArray, draws: FloatArray) 
     >>> bool(abs(shares.mean() - 0.5) < 0.1)
     True
     """
-    scale = np.maximum(truth.std(axis=0), np.finfo(float).tiny)
+    spread = truth.std(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
     low, high = truth.min(axis=0), truth.max(axis=0)
-    reference = rng.uniform(low, np.maximum(high, low), truth.shape)
+    reference = rng.uniform(low, high, truth.shape)
     radius = np.sum(((truth - reference) / scale) ** 2, axis=1)
     distance = np.sum(((draws - reference[:, None]) / scale) ** 2, axis=2)
     return np.asarray(np.mean(distance < radius[:, None], axis=1))

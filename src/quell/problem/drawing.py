@@ -42,7 +42,8 @@ def draw_from_prior(problem: Problem, n: int, rng: np.random.Generator) -> Float
 def _draw(problem: Problem, n: int, rng: np.random.Generator) -> FloatArray:
     """Draws (n, dimension), some of which may be out of bounds."""
     density, lower, upper = problem.prior.density, problem.lower, problem.upper
-    if isinstance(density, Constant) and problem.prior.is_proper:
+    known = problem.prior.is_proper and not problem.prior.is_included
+    if isinstance(density, Constant) and known:
         return rng.uniform(lower, upper, (n, problem.dimension))
     if isinstance(density, Independent):
         columns = [
