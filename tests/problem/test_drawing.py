@@ -31,7 +31,7 @@ def test_uniform_with_a_fixed_parameter():
     assert (theta[:, 1] == 1).all()
 
 
-@pytest.mark.filterwarnings("ignore:the prior of 'x1' has")
+@pytest.mark.filterwarnings("ignore:the prior of 'x1' has", "ignore:plausible bounds too")
 def test_independent_ones_are_cut_at_the_bounds():
     theta = draws(problem(prior=[stats.norm(0, 2), stats.uniform(-1, 2)]))
     cut = stats.truncnorm(-1.5, 1.5, 0, 2)
@@ -62,7 +62,7 @@ def test_integers_are_whole():
 
 @pytest.mark.filterwarnings("ignore:prior=None is uniform")
 @pytest.mark.parametrize("changes", [
-    {"prior": lambda theta: 0.0}, {"prior": "included"}, {"lower": [-np.inf, -3]},
+    {"prior": lambda _: 0.0}, {"prior": "included"}, {"lower": [-np.inf, -3]},
 ])  # fmt: skip
 def test_where_nothing_can_be_drawn(changes):
     with pytest.raises(ValueError, match="nothing can be drawn from this prior"):
