@@ -69,6 +69,15 @@ def test_the_elbo_counts(solution, change, stable):
     assert found.is_stable == stable
 
 
+@pytest.mark.parametrize(
+    ("change", "sd", "stable"),
+    [(0.8, 0.35, False), (0.8, 0.45, True), (1.1, 5.0, False)],
+)
+def test_an_elbo_may_move_within_its_error_bars_but_never_by_a_nat(solution, change, sd, stable):
+    found = run_of(solution, **{"15": {"elbo": change, "elbo_sd": sd}})
+    assert found.is_stable == stable
+
+
 def test_difference_does_not_depend_on_coordinates(solution):
     space = solution.space.with_linear(np.eye(2), np.array([2.0, 0.5]))
     mixture = rounded((2.0, 0.0))

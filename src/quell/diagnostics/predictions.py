@@ -34,15 +34,15 @@ def prediction_errors(case: Case) -> Finding:
 def odd_ones(case: Case) -> Finding:
     """The error of the worst predicted noisy evaluation, where that is typical of the others' 1.
 
-    It counts where the density matters by the value or by what is expected in its place, and where
-    it is off by as much as the log density of a normal posterior falls off altogether.
+    It counts where the value, or what is expected in its place, is as high as at a typical point of
+    the posterior, and off by as much as the log density of a normal one falls off altogether.
     """
     data = case.surrogate.data
     error, sd = case.left_out
     size = np.abs(error) / sd
     size = size / max(float(np.median(size)) / NORMAL_MEDIAN, np.finfo(np.float64).tiny)
     depth = resolved_depth(case.solution.space.dimension)
-    high = np.maximum(data.y, data.y - error) > case.claimed.max() - depth
+    high = np.maximum(data.y, data.y - error) > case.typical
     counts = high & (np.abs(error) > depth) & ~(data.variance == 0)
     size = np.where(counts, size, 0.0)
     worst = np.argsort(-size, kind="stable")

@@ -2,11 +2,12 @@
 
 The paper's rule by which a run stops (`quell.vbmc.reliability`) asks of every iteration how much it
 differs from the one before. Here the question is put to the answer: for how long has it been the
-same? A run goes on until both say yes. Two
-solutions agree if their ELBOs and their posteriors differ by less than half of what makes an answer
-unusable: half a nat, and a gsKL of one half. The answer is stable if all solutions over the last
-10 (D + 2) evaluations agree with it, those after it too: a fifth of the paper's budget. How this
-was chosen: docs/experiments/honesty.md.
+same? A run goes on until both say yes. Two solutions agree if their ELBOs and their posteriors
+differ by less than half of what makes an answer unusable: half a nat, and a gsKL of one half. ELBOs
+that differ by less than a nat also agree if it is no more than two of their SDs together: noise
+moves them by as much, and their SDs say so. The answer is stable if all solutions over the last 10
+(D + 2) evaluations agree with it, those after it too: a fifth of the paper's budget. How this was
+chosen: docs/experiments/honesty.md.
 
 An iteration that promises more than was ever seen is no solution, and does not count.
 """
@@ -23,6 +24,8 @@ from quell.vbmc.coordinates import Carried
 #: Nats and gsKL below which two solutions agree: half of the paper's limits of a usable answer.
 LARGEST_ELBO_CHANGE = 0.5
 LARGEST_GSKL = 0.5
+#: Nats by which ELBOs may differ where that is within so many of their SDs.
+LARGEST_ELBO_NOISE, LARGEST_Z = 1.0, 2.0
 #: Evaluations over which they have to, in units of D + 2.
 STABLE_FOR = 10
 
@@ -72,8 +75,7 @@ def stability(chosen: Iteration, history: Sequence[Iteration]) -> Stability:
         if not iteration.believable and iteration is not chosen:
             continue
         differences.append(difference(iteration, chosen))
-        elbo_change, gskl = differences[-1]
-        if not (elbo_change < LARGEST_ELBO_CHANGE and gskl < LARGEST_GSKL):
+        if not agree(iteration, chosen, *differences[-1]):
             break
         agreed = iteration.n_evaluations
         if last - agreed >= needed:
@@ -81,6 +83,13 @@ def stability(chosen: Iteration, history: Sequence[Iteration]) -> Stability:
     changes, gskls = zip(*differences, strict=True)
     possible = last - history[0].n_evaluations
     return Stability(last - agreed, needed, possible, max(changes), max(gskls))
+
+
+def agree(one: Iteration, other: Iteration, elbo_change: float, gskl: float) -> bool:
+    """Whether two iterations whose solutions differ by so much agree."""
+    noise = LARGEST_Z * float(np.hypot(one.elbo_sd, other.elbo_sd))
+    allowed = max(LARGEST_ELBO_CHANGE, min(noise, LARGEST_ELBO_NOISE))
+    return elbo_change < allowed and gskl < LARGEST_GSKL
 
 
 def difference(one: Iteration, other: Iteration) -> tuple[float, float]:

@@ -79,7 +79,9 @@ class Agreement:
     @property
     def disagreeing(self) -> tuple[str, ...]:
         """Names of the runs outside of the largest group."""
-        return tuple(name for name, inside in zip(self.names, self.group, strict=True) if not inside)
+        return tuple(
+            name for name, inside in zip(self.names, self.group, strict=True) if not inside
+        )
 
     def summary(self) -> str:
         """The verdict, a row for every run, and a row for every pair."""
