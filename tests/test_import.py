@@ -11,7 +11,7 @@ LATER = {
     "scipy.optimize", "scipy.spatial", "scipy.stats",
     "rich", "threadpoolctl",
     "matplotlib", "pandas", "emcee", "pyvbmc", "gpyreg", "distributed", "dask", "sklearn",
-    "quell.bench", "quell.demo",
+    "quell.bench", "quell.demo", "quell.plots",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ LAYERS = (
     ("run",),
     ("infer", "sampler"),
     ("studies",),
-    ("study",),
+    ("plots", "study"),
     ("calibration",),
     ("bench",),
     ("demo",),

@@ -7,12 +7,13 @@ import re
 import pytest
 
 import quell
+import quell.plots
 
 
 def public_things():
     """Public classes and functions by the name a user knows them by."""
     found = {}
-    for module in (quell, quell.likelihoods):
+    for module in (quell, quell.likelihoods, quell.plots):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):

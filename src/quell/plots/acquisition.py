@@ -121,11 +121,11 @@ def plot_acquisition(
     tidy(ax)
     with cautious_numbers():
         search = Search(result, acquisition)
-        ranges = [
-            range_of([result.posterior], space.names[i], point[i : i + 1], wider=WIDER)
-            for i in chosen
-        ]
         following = search.next_point()
+        seen = point[None] if following is None else np.stack([point, following])
+        ranges = [
+            range_of([result.posterior], space.names[i], seen[:, i], wider=WIDER) for i in chosen
+        ]
         if len(chosen) == 1:
             _curve(ax, result, search, ranges[0], point, following)
         else:

@@ -37,6 +37,7 @@ from quell.plots.style import (
     SMALL_FONT,
     Look,
     add_legend,
+    as_is,
     cautious_numbers,
     inches,
     label,
@@ -57,9 +58,11 @@ if TYPE_CHECKING:
 MOST = 12
 #: Inches around the panels, and between them, as a part of a panel.
 LEFT, BOTTOM, RIGHT, TOP, GAP = 0.52, 0.46, 0.06, 0.18, 0.08
-#: Inches: panels smaller than the first have no numbers at ticks, than the second fewer of them,
-#: than the third no titles.
-BARE, SMALL, TITLED = 0.36, 0.8, 1.15
+#: Inches for names on the right of the diagonal.
+NAMES = 0.7
+#: Inches: panels smaller than the first have no ticks, than the second names beside the diagonal
+#: instead of outside, than the third fewer ticks, than the fourth no titles.
+BARE, CROWDED, SMALL, TITLED = 0.36, 0.48, 0.8, 1.15
 #: How solid the outermost and the innermost region are.
 LIGHT, DARK = 0.3, 0.75
 
@@ -181,19 +184,24 @@ def _checked_shares(shares: Sequence[float]) -> tuple[float, ...]:
 
 def _layout(figure: Any, n: int, width: float) -> tuple[Any, Any, float]:
     """The figure, its grid of n times n cells, and the size of a panel in inches."""
-    if figure is None:
-        panel = (width - LEFT - RIGHT) / (n + GAP * (n - 1))
-        # One panel alone would be a tall block: it is drawn flat.
-        height = BOTTOM + TOP + (0.62 * panel if n == 1 else panel * (n + GAP * (n - 1)))
-        figure = new_figure(width, height)
-        total = (width, height)
+    given = figure is not None
+    if given:
+        width = figure.bbox.width / figure.dpi
+    left, bottom, right = LEFT, BOTTOM, RIGHT
+    panel = (width - left - right) / (n + GAP * (n - 1))
+    if panel < CROWDED:  # names are on the right of the diagonal
+        right = NAMES
+        left, bottom = (0.1, 0.1) if panel < BARE else (left, bottom)
+        panel = (width - left - right) / (n + GAP * (n - 1))
+    # One panel alone would be a tall block: it is drawn flat.
+    height = bottom + TOP + (0.62 * panel if n == 1 else panel * (n + GAP * (n - 1)))
+    if given:
+        height = figure.bbox.height / figure.dpi
     else:
-        box = figure.bbox
-        total = (box.width / figure.dpi, box.height / figure.dpi)
-        panel = (total[0] - LEFT - RIGHT) / (n + GAP * (n - 1))
+        figure = new_figure(width, height)
     grid = figure.add_gridspec(
-        n, n, left=LEFT / total[0], right=1 - RIGHT / total[0], bottom=BOTTOM / total[1],
-        top=1 - TOP / total[1], wspace=GAP, hspace=GAP,
+        n, n, left=left / width, right=1 - right / width, bottom=bottom / height,
+        top=1 - TOP / height, wspace=GAP, hspace=GAP,
     )  # fmt: skip
     return figure, grid, panel
 
@@ -282,20 +290,33 @@ def _outer_labels(
 ) -> None:
     """Numbers and names at the left and the lower edge of the corner only."""
     size = FONT if panel > SMALL else SMALL_FONT
-    if row == n - 1:
-        label(ax, short(across.name, max(panel, 0.4), size), size=size)
-        if panel < SMALL:
-            ax.tick_params(axis="x", labelrotation=45)
+    if panel < BARE:
+        ax.tick_params(left=False, bottom=False)
     if row < n - 1 or panel < BARE:
         ax.tick_params(axis="x", labelbottom=False)
         ax.xaxis.get_offset_text().set_visible(False)
-    if row == column:
-        return
-    if column == 0:
-        label(ax, y=short(down.name, max(panel, 0.4), size), size=size)
+    elif panel < SMALL:
+        ax.tick_params(axis="x", labelrotation=45)
     if column > 0 or panel < BARE:
         ax.tick_params(axis="y", labelleft=False)
         ax.yaxis.get_offset_text().set_visible(False)
+    if panel < CROWDED:
+        if row == column:
+            _name_beside(ax, across.name)
+        return
+    if row == n - 1:
+        label(ax, short(across.name, panel, size), size=size)
+    if column == 0 and row > 0:
+        label(ax, y=short(down.name, panel, size), size=size)
+
+
+def _name_beside(ax: Axes, name: str) -> None:
+    """The name of a parameter on the right of its panel on the diagonal."""
+    size = SMALL_FONT - 1
+    text = ax.text(
+        1.1, 0.5, short(name, NAMES, size), transform=ax.transAxes, fontsize=size, va="center"
+    )
+    as_is(text)
 
 
 def _entries(

@@ -143,7 +143,10 @@ class Densities:
         return np.interp(x, middles[known], share[known])
 
     def pair(self, first: Range, second: Range) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Values (m,), (n,) of two parameters and their density (n, m); normalised in the ranges.
+        """Values (m,), (n,) of two parameters and their density (n, m).
+
+        It is in units of the ranges, both of width one, and normalised there: in the units of the
+        parameters it may be out of the reach of numbers.
 
         An integer has two values for each cell, its edges, with the probability of the cell: drawn
         as it is, the density is a staircase.
@@ -157,8 +160,8 @@ class Densities:
             fine = np.where(np.isfinite(fine), fine, 0.0)
             x, fine = _staircase(x, fine, first, axis=1)
             y, fine = _staircase(y, fine, second, axis=0)
-            total = float((fine * _cells(y)[:, None] * _cells(x)).sum())
-            return x, y, fine / (total or 1.0)
+            cells = _cells(y / second.width)[:, None] * _cells(x / first.width)
+            return x, y, fine / (float((fine * cells).sum()) or 1.0)
 
     def _points(self, shown: Range) -> FloatArray:
         if shown.integer:
@@ -172,7 +175,7 @@ class Densities:
         return np.unique(np.concatenate([np.linspace(curve[0], curve[-1], N_MAP), even]))
 
     def _closed_form(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
-        """The density (n, m) of the mixture at values x (m,) and y (n,)."""
+        """The density (n, m) of the mixture at values x (m,) and y (n,), in units of the ranges."""
         p = self.posterior
         columns = [int(p.space.free[: shown.parameter].sum()) for shown in (first, second)]
         used = p.mixture.weights > LEAST_WEIGHT
@@ -191,7 +194,8 @@ class Densities:
         off = z_y[:, None, :] - (b / a) * z_x
         conditional = np.exp(-0.5 / rest * off**2)  # (n, m, K)
         density = np.einsum("nmk,mk->nm", conditional, marginal) / (2 * np.pi * np.sqrt(a * rest))
-        density *= np.exp(-slope_y)[:, None] * np.exp(-slope_x)
+        density *= np.exp(np.log(second.width) - slope_y)[:, None]
+        density *= np.exp(np.log(first.width) - slope_x)
         return np.asarray(np.where(in_y[:, None] & in_x, density, 0.0))
 
     def _share_inside(
@@ -269,7 +273,8 @@ def density_levels(
     >>> density_levels(x, x, density, [0.5, 0.9]).round(2)  # 1 - share, for a normal
     array([0.1, 0.5])
     """
-    mass = (density * _cells(y)[:, None] * _cells(x)).ravel()
+    cells = [_cells(points / np.ptp(points)) for points in (y, x)]  # products may overflow
+    mass = (density * cells[0][:, None] * cells[1]).ravel()
     flat = density.ravel()
     order = np.argsort(-flat, kind="stable")
     share = np.cumsum(mass[order]) / max(float(mass.sum()), np.finfo(np.float64).tiny)

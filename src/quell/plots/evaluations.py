@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +50,8 @@ MARKERS: dict[str, tuple[str, str]] = {
 }
 #: Inches around the panels; on the right is the scale of colours.
 LEFT, BOTTOM, RIGHT, TOP, GAP = 0.55, 0.46, 0.62, 0.3, 0.1
+#: More parameters than these are warned about.
+MOST = 12
 #: Inches: smaller panels have smaller markers and fewer ticks.
 SMALL = 0.9
 
@@ -112,6 +115,12 @@ def plot_evaluations(
     if not depth > 0:
         raise ValueError(f"depth must be a positive number of nats, got {depth}")
     n = max(1, len(chosen) - 1)
+    if parameters is None and len(chosen) > MOST:
+        warnings.warn(
+            f"{len(chosen)} parameters two by two are hard to read: choose some with parameters=",
+            UserWarning,
+            stacklevel=2,
+        )
     where, grid, panel = _layout(figure, n, inches(width))
     if len(chosen) == 1:
         ax = where.add_subplot(grid[0, 0])

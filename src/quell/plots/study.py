@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quell.diagnostics import Status
 from quell.plots.keys import legend_above, marker_key
+from quell.plots.models import ModelEvidence, evidence_by_model
 from quell.plots.ranges import Range, range_of
 from quell.plots.style import (
     BLACK,
@@ -54,6 +55,7 @@ def plot_study(
     study: StudyResult,
     parameters: Sequence[str] | str | None = None,
     *,
+    models: Mapping[str, str] | None = None,
     axes: Any = None,
     width: float | str = "full",
 ) -> Figure | SubFigure:
@@ -71,9 +73,13 @@ def plot_study(
     parameters
         Names of those to show; by default all that any run has free. An empty list for the
         evidences alone, which need no replay.
+    models
+        Where each problem is one model of one subject: of which model each is, by the problem's
+        name. One more panel then has the log evidence of each model, summed over its problems (the
+        mean of several seeds), relative to the best; models that miss a problem are left out.
     axes
-        One Axes for each parameter and one for the evidences, or a figure to fill; a new figure by
-        default.
+        One Axes for each parameter, one for the evidences, and one for the models if there are
+        any; or a figure to fill; a new figure by default.
     width
         Width of a new figure: "column" (3.3 in), "full" (6.9 in), or inches.
 
@@ -98,10 +104,14 @@ def plot_study(
     wanted = parameters is None or len([parameters] if isinstance(parameters, str) else parameters)
     results = _results(study) if wanted else {}
     names = _parameters(results, parameters)
-    n_runs = len(study.rows)
-    columns = max(1, min(len(names) + 1, int((inches(width) - 0.8) / PANEL)))
+    totals = [] if models is None else evidence_by_model(study.rows, models)
+    n_runs, n_panels = len(study.rows), len(names) + 1 + bool(totals)
+    columns = max(1, min(n_panels, int((inches(width) - 0.8) / PANEL)))
     height = MARGINS + RUN * n_runs
-    figure, made = panels(axes, len(names) + 1, columns=columns, width=width, height=height)
+    figure, made = panels(axes, n_panels, columns=columns, width=width, height=height)
+    if totals:
+        _models(made[-1], totals)
+        made = made[:-1]
     with cautious_numbers():
         for ax, name in zip(made, names, strict=False):
             _intervals(ax, study.rows, results, name)
@@ -183,6 +193,27 @@ def _evidences(ax: Axes, rows: Sequence[Row]) -> None:
             )  # fmt: skip
     few_ticks(ax.xaxis, 4)
     label(ax, "log evidence")
+
+
+def _models(ax: Axes, totals: Sequence[ModelEvidence]) -> None:
+    """The evidence of each model, relative to the best of those that have all problems."""
+    tidy(ax)
+    most = max(one.n_problems for one in totals)
+    whole = [one for one in totals if one.n_problems == most and not one.n_missing]
+    best = max((one.total for one in whole), default=0.0)
+    for i, one in enumerate(totals):
+        if one in whole:
+            ax.errorbar(
+                [one.total - best], [i], xerr=[Z95 * one.sd], fmt="o", color=BLACK, markersize=3.5,
+                elinewidth=0.8, gid="model",
+            )  # fmt: skip
+    ax.axvline(0.0, color=GREY, linewidth=0.6)
+    ax.set_ylim(len(totals) - 0.4, -0.6)
+    ax.set_yticks(range(len(totals)), [short(one.model, 1.0, SMALL_FONT) for one in totals])
+    for text in ax.get_yticklabels():
+        as_is(text)
+    few_ticks(ax.xaxis, 4)
+    label(ax, "sum, relative to best")
 
 
 def _run_names(ax: Axes, rows: Sequence[Row] | None, n: int) -> None:

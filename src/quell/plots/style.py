@@ -143,12 +143,17 @@ def as_is(text: Text) -> Text:
 def short(name: str, room: float, size: float = FONT) -> str:
     """A name that fits into ``room`` inches in letters of this size; nothing a printer acts upon.
 
-    >>> short("a_$b", 1.0), short("a very long name of a parameter", 1.0)
-    ('a_$b', 'a very long na…')
+    Beginning and end are kept: names often differ in a number at the end.
+
+    >>> short("a_$b", 1.0), short("a very long name of parameter_12", 1.0)
+    ('a_$b', 'a very lo…er_12')
     """
     name = printable(name)
     most = max(4, int(room * 72 / (LETTER * size)) - 1)
-    return name if len(name) <= most else name[: most - 1] + "…"
+    if len(name) <= most:
+        return name
+    tail = (most - 1) // 3 + 1
+    return f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
 
 
 def label(ax: Axes, x: str | None = None, y: str | None = None, *, size: float = FONT) -> None:
@@ -214,7 +219,7 @@ def rounded(value: float, spread: float) -> str:
     """A number with as many digits as its ``spread`` is worth.
 
     >>> rounded(3.14159, 0.2), rounded(-1234567.0, 3e4), rounded(1.5e-12, 1e-13), rounded(5.0, 0.0)
-    ('3.14', '-1.23e+06', '1.50e-12', '5')
+    ('3.14', '-1.235e+06', '1.50e-12', '5')
     """
     if not (np.isfinite(value) and np.isfinite(spread) and spread > 0):
         return f"{value:.3g}"

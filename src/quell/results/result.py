@@ -1,5 +1,6 @@
 """What a run returns."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -222,6 +223,15 @@ class Result:
                 "evaluations: another mode there would not have been seen"
             )
         return "\n".join(lines)
+
+    def plot(self, kind: str = "corner", **options: Any) -> Any:
+        """Draw the result and return the figure; it needs matplotlib (``quell[plots]``).
+
+        ``kind`` is "corner", "marginals", "trace", "evaluations", "surrogate", "residuals" or
+        "acquisition": ``options`` are those of the function in `quell.plots` with its name.
+        """
+        # By name: plots are a later room, which a result must not need.
+        return importlib.import_module("quell.plots.door").plot(self, kind, **options)
 
     def __repr__(self) -> str:
         return self.summary()
