@@ -17,7 +17,7 @@ from quell.plots.curves import (
     finish_panel,
     interval_text,
 )
-from quell.plots.densities import Densities, density_levels
+from quell.plots.densities import Densities
 from quell.plots.keys import line_key, marker_key, note, patch_key
 from quell.plots.ranges import Range, own_range, range_of
 from quell.plots.sources import (
@@ -222,18 +222,17 @@ def _draw_alone(
 def _draw_two(
     ax: Axes, drawn: Sequence[Densities], across: Range, down: Range, shares: tuple[float, ...]
 ) -> None:
-    draw_regions(ax, *drawn[0].pair(across, down), shares, LOOKS[0])
+    draw_regions(ax, *drawn[0].pair(across, down, shares), LOOKS[0])
     for more in drawn[1:]:
         if {across.name, down.name} <= set(more.posterior.space.free_names):
             own = [own_range(more.posterior, shown) for shown in (across, down)]
-            draw_outlines(ax, *more.pair(*own), shares, LOOKS[1])
+            draw_outlines(ax, *more.pair(own[0], own[1], shares), LOOKS[1])
 
 
 def draw_regions(
-    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, shares: Sequence[float], look: Look
+    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, levels: FloatArray, look: Look
 ) -> None:
     """Regions of highest density, filled, the innermost darkest."""
-    levels = density_levels(x, y, density, shares)
     if len(x) < 2 or len(y) < 2 or not density.max() > 0:
         return
     colours = [_tint(look.colour, s) for s in np.linspace(LIGHT, DARK, len(levels))]
@@ -244,12 +243,11 @@ def draw_regions(
 
 
 def draw_outlines(
-    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, shares: Sequence[float], look: Look
+    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, levels: FloatArray, look: Look
 ) -> None:
     """The outlines of regions of highest density."""
     if len(x) < 2 or len(y) < 2 or not density.max() > 0:
         return
-    levels = density_levels(x, y, density, shares)
     drawn = ax.contour(
         x, y, density, levels=levels, colors=look.colour, linestyles=[look.line],
         linewidths=LINE, zorder=2.0,

@@ -23,12 +23,12 @@ N_CURVE = 300
 ABOUT = np.linspace(-4.0, 4.0, 33)
 #: Points of a map along each parameter: spread evenly, and at even steps of probability.
 N_MAP, N_SHARES = 48, 40
-#: A peak higher than this many times the level that holds all but 1 % of the mass is cut off: it
+#: A peak higher than this many times the level that holds all but 5 % of the mass is cut off: it
 #: is a spike at a bound, beside which nothing else could be seen.
-SPIKE, CUT_SHARE = 1.6, 0.99
+SPIKE, CUT_SHARE = 1.6, 0.95
 #: Draws by which the part of a mixture inside a support is told, and cells along each parameter.
-#: The share is smoothed over so many cells.
-N_DRAWS, N_CELLS, SMOOTH = 40_000, 40, 1.2
+#: The share is smoothed over so many cells. Draws by which the levels of regions are told.
+N_DRAWS, N_CELLS, SMOOTH, N_LEVELS = 40_000, 40, 1.2, 4_000
 #: Places in the cell of an integer at which the density is averaged, and their weights.
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 #: Components whose weight is less do not show.
@@ -95,22 +95,27 @@ class Densities:
     posterior: Posterior
 
     @cached_property
-    def _draws(self) -> tuple[FloatArray, BoolArray] | None:
-        """Draws (n, D) of the mixture and whether they are in the support; None if all are."""
+    def _drawn(self) -> tuple[FloatArray, BoolArray]:
+        """Draws (n, D) of the mixture, and whether they are in the support (n,)."""
         p = self.posterior
-        if p.support is None:
-            return None
-        draws = p.mixture.sample(N_DRAWS, np.random.default_rng(0), stratified=True)
+        n = N_LEVELS if p.support is None else N_DRAWS
+        draws = p.mixture.sample(n, np.random.default_rng(0), stratified=True)
         theta = p.space.to_original(draws)
         if p.integer is not None and any(p.integer):
             theta = round_to_integers(theta, p.space.bounds, np.array(p.integer))
-        inside = p.support(theta)
-        return None if inside.all() or not inside.any() else (theta, inside)
+        inside = np.ones(n, dtype=bool) if p.support is None else p.support(theta)
+        # A lost run may have nothing there: it is drawn as it is, and its status says so.
+        return theta, inside if inside.any() else ~inside
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether some of the mixture is outside the support."""
+        return not bool(self._drawn[1].all())
 
     def alone(self, shown: Range) -> tuple[FloatArray, FloatArray]:
         """Values (n,) of one parameter and its density (n,), or the probabilities of integers."""
         p = self.posterior
-        if self._draws is None:
+        if not self._is_cut:
             return density_curve(p.marginal(shown.name), shown)
         column = int(p.space.free[: shown.parameter].sum())
         mixture = along(p.mixture, p.space, column)
@@ -128,8 +133,7 @@ class Densities:
         """Of the mixture's mass at values x (n,) of one parameter, the share (n,) inside."""
         from scipy.ndimage import gaussian_filter1d
 
-        assert self._draws is not None
-        theta, inside = self._draws
+        theta, inside = self._drawn
         at = shown.place(theta[:, shown.parameter])
         edges = np.linspace(shown.low, shown.high, N_CELLS + 1)
         if shown.integer:
@@ -142,26 +146,39 @@ class Densities:
         middles = 0.5 * edges[1:] + 0.5 * edges[:-1]
         return np.interp(x, middles[known], share[known])
 
-    def pair(self, first: Range, second: Range) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Values (m,), (n,) of two parameters and their density (n, m).
+    def pair(
+        self, first: Range, second: Range, shares: Sequence[float]
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Values (m,), (n,) of two parameters, their density (n, m), and its levels.
 
-        It is in units of the ranges, both of width one, and normalised there: in the units of the
-        parameters it may be out of the reach of numbers.
-
-        An integer has two values for each cell, its edges, with the probability of the cell: drawn
-        as it is, the density is a staircase.
+        The density is in units of the ranges, both of width one: in the units of the parameters it
+        may be out of the reach of numbers. An integer has two values for each cell, its edges, with
+        the density of the cell: drawn as it is, the density is a staircase. Above each of the
+        levels (ascending) lies a share of the probability, one for each of ``shares``.
         """
         with np.errstate(all="ignore"):
             x, y = (self._points(shown) for shown in (first, second))
-            fine = self._closed_form(first, second, _refined(x, first), _refined(y, second))
-            fine = _averaged(_averaged(fine, first, axis=1), second, axis=0)
-            if self._draws is not None:
-                fine = fine * self._share_inside(first, second, x, y)
-            fine = np.where(np.isfinite(fine), fine, 0.0)
-            x, fine = _staircase(x, fine, first, axis=1)
-            y, fine = _staircase(y, fine, second, axis=0)
-            cells = _cells(y / second.width)[:, None] * _cells(x / first.width)
-            return x, y, fine / (float((fine * cells).sum()) or 1.0)
+            density = self._at(first, second, x[None, :], y[:, None])
+            x, density = _staircase(x, density, first, axis=1)
+            y, density = _staircase(y, density, second, axis=0)
+            theta, inside = self._drawn
+            theta = theta[inside][:N_LEVELS]
+            at = [theta[:, shown.parameter] for shown in (first, second)]
+            return x, y, density, rising_levels(self._at(first, second, at[0], at[1]), shares)
+
+    def _at(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
+        """The density at values x and y of two parameters, which are broadcast.
+
+        That of an integer is the average over its cell.
+        """
+        total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
+        for node_x, weight_x in _nodes(first):
+            for node_y, weight_y in _nodes(second):
+                part = self._mixture(first, second, x + node_x, y + node_y)
+                total += weight_x * weight_y * part
+        if self._is_cut:
+            total *= self._share_inside(first, second, x, y)
+        return np.where(np.isfinite(total), total, 0.0)
 
     def _points(self, shown: Range) -> FloatArray:
         if shown.integer:
@@ -174,8 +191,8 @@ class Densities:
         even = np.interp(np.linspace(0.005, 0.995, N_SHARES), share, curve)
         return np.unique(np.concatenate([np.linspace(curve[0], curve[-1], N_MAP), even]))
 
-    def _closed_form(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
-        """The density (n, m) of the mixture at values x (m,) and y (n,), in units of the ranges."""
+    def _mixture(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
+        """The density of the mixture at values x and y, which are broadcast."""
         p = self.posterior
         columns = [int(p.space.free[: shown.parameter].sum()) for shown in (first, second)]
         used = p.mixture.weights > LEAST_WEIGHT
@@ -188,60 +205,49 @@ class Densities:
         in_y, v_y, slope_y = p.space.standard_coordinate(second.parameter, y)
         # v_y given v_x is normal around a line, with what is left of its variance.
         rest = max(c - b * b / a, 1e-12 * c)
-        z_x = (v_x[:, None] - mean_x) / scale  # (m, K)
-        z_y = (v_y[:, None] - mean_y) / scale  # (n, K)
-        marginal = weights / scale**2 * np.exp(-0.5 * z_x**2 / a)  # (m, K)
-        off = z_y[:, None, :] - (b / a) * z_x
-        conditional = np.exp(-0.5 / rest * off**2)  # (n, m, K)
-        density = np.einsum("nmk,mk->nm", conditional, marginal) / (2 * np.pi * np.sqrt(a * rest))
-        density *= np.exp(np.log(second.width) - slope_y)[:, None]
-        density *= np.exp(np.log(first.width) - slope_x)
-        return np.asarray(np.where(in_y[:, None] & in_x, density, 0.0))
+        z_x = (v_x[..., None] - mean_x) / scale
+        z_y = (v_y[..., None] - mean_y) / scale
+        terms = np.exp(-0.5 / rest * (z_y - (b / a) * z_x) ** 2)
+        terms = terms * (weights / scale**2 * np.exp(-0.5 * z_x**2 / a))
+        density = terms.sum(axis=-1) / (2 * np.pi * np.sqrt(a * rest))
+        density = density * np.exp(np.log(second.width) - slope_y)
+        density = density * np.exp(np.log(first.width) - slope_x)
+        return np.asarray(np.where(in_x & in_y, density, 0.0))
 
     def _share_inside(
         self, first: Range, second: Range, x: FloatArray, y: FloatArray
     ) -> FloatArray:
-        """Of the mixture's mass at values x (m,), y (n,), the share (n, m) in the support."""
+        """Of the mixture's mass at values x and y, the share in the support."""
         from scipy.ndimage import gaussian_filter, map_coordinates
 
         p = self.posterior
         assert p.support is not None
-        assert self._draws is not None
+        x, y = np.broadcast_arrays(x, y)
         if p.space.dimension == 2:  # nothing to integrate over
-            theta = np.tile(p.space.bounds.lower, (len(y), len(x), 1))
-            theta[..., first.parameter], theta[..., second.parameter] = np.meshgrid(x, y)
-            return p.support(theta.reshape(-1, p.dimension)).reshape(len(y), len(x)).astype(float)
-        theta, inside = self._draws
-        at = [shown.place(theta[:, shown.parameter]) for shown in (second, first)]
-        edges = [np.linspace(shown.low, shown.high, N_CELLS + 1) for shown in (second, first)]
-        every = np.histogramdd(np.stack(at, axis=1), bins=edges)[0]
-        kept = np.histogramdd(np.stack(at, axis=1)[inside], bins=edges)[0]
+            points = np.tile(p.space.bounds.lower, (*x.shape, 1))
+            points[..., first.parameter], points[..., second.parameter] = x, y
+            return p.support(points.reshape(-1, p.dimension)).reshape(x.shape).astype(float)
+        theta, inside = self._drawn
+        at = np.stack([r.place(theta[:, r.parameter]) for r in (second, first)], axis=1)
+        edges = [np.linspace(r.low, r.high, N_CELLS + 1) for r in (second, first)]
+        every, kept = np.histogramdd(at, edges)[0], np.histogramdd(at[inside], edges)[0]
         few = float(every.sum()) * 1e-6  # where there are no draws the share is that around
         smooth = [gaussian_filter(counts, SMOOTH) for counts in (kept, every)]
         wide = [gaussian_filter(counts, 4.0) for counts in (kept, every)]
         share = (smooth[0] + few * wide[0] / (wide[1] + few)) / (smooth[1] + few)
         cells = [
-            (values - shown.low) / shown.width * N_CELLS - 0.5
-            for values, shown in ((y, second), (x, first))
+            (second.place(y) - second.low) / second.width,
+            (first.place(x) - first.low) / first.width,
         ]
-        places = np.meshgrid(*cells, indexing="ij")
+        places = np.stack(cells) * N_CELLS - 0.5
         return np.asarray(map_coordinates(share, places, order=1, mode="nearest"))
 
 
-def _refined(points: FloatArray, shown: Range) -> FloatArray:
-    """Places in the cells of an integer; other values as they are."""
-    return (points[:, None] + 0.5 * NODES).ravel() if shown.integer else points
-
-
-def _averaged(density: FloatArray, shown: Range, axis: int) -> FloatArray:
-    """The average over the places in each cell of an integer."""
+def _nodes(shown: Range) -> list[tuple[float, float]]:
+    """Offsets in the cell of an integer, and their weights; none for other parameters."""
     if not shown.integer:
-        return density
-    shape = list(density.shape)
-    shape[axis : axis + 1] = [shape[axis] // len(NODES), len(NODES)]
-    return np.asarray(
-        np.tensordot(density.reshape(shape), 0.5 * NODE_WEIGHTS, axes=([axis + 1], [0]))
-    )
+        return [(0.0, 1.0)]
+    return [(0.5 * float(n), 0.5 * float(w)) for n, w in zip(NODES, NODE_WEIGHTS, strict=True)]
 
 
 def _staircase(
@@ -263,23 +269,13 @@ def _cells(points: FloatArray) -> FloatArray:
     return np.asarray(np.append(steps, 0.0) + np.append(0.0, steps))
 
 
-def density_levels(
-    x: FloatArray, y: FloatArray, density: FloatArray, shares: Sequence[float]
-) -> FloatArray:
-    """Levels above which the shares of the probability lie, the lowest first and all distinct.
+def rising_levels(values: FloatArray, shares: Sequence[float]) -> FloatArray:
+    """Levels above which the shares of some draws lie, given their densities (n,); ascending.
 
-    >>> x = np.linspace(-5, 5, 201)
-    >>> density = np.exp(-0.5 * (x**2 + x[:, None] ** 2))
-    >>> density_levels(x, x, density, [0.5, 0.9]).round(2)  # 1 - share, for a normal
-    array([0.1, 0.5])
+    >>> rising_levels(np.arange(1.0, 102.0), [0.5, 0.9])
+    array([11., 51.])
     """
-    cells = [_cells(points / np.ptp(points)) for points in (y, x)]  # products may overflow
-    mass = (density * cells[0][:, None] * cells[1]).ravel()
-    flat = density.ravel()
-    order = np.argsort(-flat, kind="stable")
-    share = np.cumsum(mass[order]) / max(float(mass.sum()), np.finfo(np.float64).tiny)
-    places = np.minimum(np.searchsorted(share, sorted(shares, reverse=True)), len(flat) - 1)
-    levels = flat[order][places]
-    for i in range(1, len(levels)):  # contours must rise
+    levels = np.quantile(values, 1.0 - np.sort(np.asarray(shares, dtype=np.float64))[::-1])
+    for i in range(1, len(levels)):  # contours must differ
         levels[i] = max(levels[i], np.nextafter(levels[i - 1], np.inf))
     return np.asarray(levels)
