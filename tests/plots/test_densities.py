@@ -59,6 +59,36 @@ def test_regions_hold_their_share_of_the_draws(kinds_and_draws, first, second, s
     assert np.mean(at(places) >= level) == pytest.approx(share, abs=tolerance)
 
 
+def test_the_density_of_two_is_the_posterior_where_there_are_no_others():
+    turned = np.array([[0.8, -0.6], [0.6, 0.8]])
+    bounds = InferenceSpace.from_bounds([0, -9], [1, np.inf], [0.3, -2], [0.7, 4]).bounds
+    space = InferenceSpace(bounds, turned, np.array([2.0, 0.5]), np.full(2, np.nan))
+    mixture = Mixture([0.6, 0.4], [[0.0, 0.2], [0.3, -0.4]], [0.2, 0.4], [1.0, 1.5])
+    posterior = Posterior(mixture, space)
+    first, second = (range_of([posterior], name) for name in posterior.names)
+    x, y, density, _ = Densities(posterior).pair(first, second, [0.5])
+    inside = (x > 0.01) & (x < 0.99)
+    theta = np.stack(np.meshgrid(x[inside], y), axis=-1)
+    wanted = np.exp(posterior.log_density(theta)) * first.width * second.width
+    np.testing.assert_allclose(density[:, inside], wanted, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(("first", "second"), [("share", "size"), ("angle", "shift")])
+def test_the_density_of_two_has_the_others_integrated_out(kinds_and_draws, first, second):
+    posterior, draws = kinds_and_draws
+    ranges = [range_of([posterior], name) for name in (first, second)]
+    x, y, density, _ = Densities(posterior).pair(*ranges, [0.5])
+    at = [r.place(draws[:, posterior.names.index(r.name)]) for r in ranges]
+    fine = [np.linspace(p[0], p[-1], 400) for p in (x, y)]
+    surface = RegularGridInterpolator((y, x), density)
+    mass = surface(tuple(np.meshgrid(fine[1], fine[0], indexing="ij")))
+    mass /= mass.sum()
+    for p in (0.3, 0.7):  # a corner of the map has as much as of the draws: its tilt is right
+        cut = [np.quantile(values, p) for values in at]
+        wanted = np.mean((at[0] < cut[0]) & (at[1] < cut[1]))
+        assert mass[fine[1] < cut[1]][:, fine[0] < cut[0]].sum() == pytest.approx(wanted, abs=0.015)
+
+
 def test_two_narrow_modes_far_apart_are_both_found():
     space = InferenceSpace.from_bounds([-1e3] * 2, [1e3] * 2, [-500] * 2, [500] * 2)
     centres = space.to_inference([[-400.0, 0.0], [400.0, 300.0]])
