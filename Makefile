@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-faults lint format truth clean bench-core bench-climb bench-hmc \
+.PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
 	bench-house bench-stress bench-verdict bench-modes bench-calibration
@@ -46,6 +46,9 @@ lint: $(VENV)/.dev  ## formatting, lint rules and types
 format: $(VENV)/.dev  ## rewrite the sources in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+pictures: $(VENV)/.dev  ## the pictures of docs/plots.md
+	$(BIN)/python docs/make_pictures.py
 
 bench-core: $(VENV)/.peers  ## CPU ms per call of the numerical kernels, beside gpyreg in the same run
 	$(BIN)/python benchmarks/bench_core.py $(ARGS)

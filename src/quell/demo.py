@@ -12,6 +12,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.bench import load
 from quell.infer import infer
+from quell.plots.style import LOOKS, Z95, pyplot
 from quell.problem import Problem
 from quell.results import Result
 from quell.settings import Settings
@@ -20,7 +21,6 @@ from quell.text import printable
 NOISE_SD = 1.0
 BUDGET = 100
 START = (-1.0, -1.0)
-BETA_95 = 1.96
 DRAWN = (np.linspace(-3, 3, 161), np.linspace(-2, 6, 161))
 
 
@@ -72,11 +72,8 @@ def run_demo(
 
 def draw(target: Any, results: dict[str, Result], path: Path) -> None:
     """A: the true density; B: the posteriors, component centres, points; C: the ELBO."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    plt = pyplot()
+    plt.switch_backend("Agg")
     grid = np.stack(np.meshgrid(*DRAWN), axis=-1)
     figure, axes = plt.subplots(1, 4, figsize=(16, 4))
     true_density = np.exp(target.exact(grid.reshape(-1, 2)).reshape(grid.shape[:2]))
@@ -94,13 +91,13 @@ def draw(target: Any, results: dict[str, Result], path: Path) -> None:
     for axis in axes[:3]:
         axis.set(xlim=DRAWN[0][[0, -1]], ylim=DRAWN[1][[0, -1]])
         axis.set(xlabel=target.names[0], ylabel=target.names[1])
-    for colour, (name, result) in zip(("tab:orange", "tab:blue"), results.items(), strict=True):
+    for look, (name, result) in zip(LOOKS, results.items(), strict=False):
         rows = result.history
         n = [row["n_evaluations"] for row in rows]
         elbo = np.array([row["elbo"] for row in rows])
-        half = BETA_95 * np.array([row["elbo_sd"] for row in rows])
-        axes[3].plot(n, elbo, color=colour, label=name)
-        axes[3].fill_between(n, elbo - half, elbo + half, color=colour, alpha=0.2)
+        half = Z95 * np.array([row["elbo_sd"] for row in rows])
+        axes[3].plot(n, elbo, color=look.colour, linestyle=look.line, label=name)
+        axes[3].fill_between(n, elbo - half, elbo + half, color=look.colour, alpha=0.2)
     axes[3].axhline(target.truth.log_evidence, color="k", linestyle="--", label="true log evidence")
     axes[3].set(xlabel="evaluations", ylabel="ELBO", ylim=(-4.5, -0.5), title="C   ELBO, 95 % band")
     axes[3].legend(loc="lower right", fontsize=8)

@@ -164,7 +164,7 @@ def _evidences(ax: Axes, named: Mapping[str, Result], room: float) -> None:
                 markerfacecolor=look.colour if result.converged else "none", gid="evidence",
             )  # fmt: skip
     ax.set_ylim(-0.6, n - 0.4)
-    texts = [short(key, 0.35 * room, SMALL_FONT) for key in named]
+    texts = [short(key, 0.5 * room, SMALL_FONT) for key in named]
     ax.set_yticks(range(n - 1, -1, -1), [printable(text) for text in texts])
     for text in ax.get_yticklabels():
         as_is(text)
