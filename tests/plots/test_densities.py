@@ -115,6 +115,34 @@ def test_scales_of_any_size(scale):
     np.testing.assert_allclose(levels / density.max(), [0.1, 0.5], atol=0.03)
 
 
+def test_orders_of_magnitude_have_a_logarithmic_axis():
+    space = InferenceSpace.from_bounds([0, -9], [np.inf, 9], [0.1, -2], [10, 2])
+    posterior = Posterior(Mixture([1.0], [[0.0, 0.0]], [0.5], [1.0, 0.5]), space)
+    draws = posterior.sample(20_000, np.random.default_rng(0))
+    ranges = [range_of([posterior], name) for name in posterior.names]
+    assert [shown.log for shown in ranges] == [True, False]
+    x, density = Densities(posterior).alone(ranges[0])
+    cell = np.log(x[1] / x[0])
+    assert np.sum(density) * cell == pytest.approx(1.0, abs=0.01)
+    half = np.sum(density[x < 1.0]) * cell
+    assert half == pytest.approx(np.mean(draws[:, 0] < 1.0), abs=0.02)
+    assert x[np.argmax(density)] == pytest.approx(1.0, rel=0.1)  # normal in log, so the median
+    x, y, density, [level] = Densities(posterior).pair(*ranges, [0.9])
+    at = RegularGridInterpolator((y, np.log(x)), density, bounds_error=False, fill_value=0.0)
+    inside = at(np.stack([draws[:, 1], np.log(draws[:, 0])], axis=1)) >= level
+    assert inside.mean() == pytest.approx(0.9, abs=0.02)
+
+
+def test_an_integer_with_very_many_values_is_drawn_as_a_curve():
+    space = InferenceSpace.from_bounds(-0.5, 9999.5, 2000, 7000)
+    posterior = Posterior(Mixture([1.0], [[0.0]], [0.2], [1.0]), space, (True,))
+    shown = range_of([posterior], "x1")
+    assert not shown.integer
+    x, density = Densities(posterior).alone(shown)
+    assert len(x) < 1000
+    assert np.sum(density) * (x[1] - x[0]) == pytest.approx(1.0, abs=0.01)
+
+
 def below_diagonal(theta):
     return theta[:, 0] < theta[:, 1]
 
@@ -137,9 +165,10 @@ def test_a_constraint_cuts_regions_and_curves(dimension):
 def test_a_spike_at_a_bound_does_not_hide_the_rest():
     space = InferenceSpace.from_bounds(0, 1, 0.3, 0.7)
     piled = Posterior(Mixture([0.97, 0.03], [[0.0], [8.0]], [0.3, 1.0], [1.0]), space)
-    x, density = Densities(piled).alone(range_of([piled], "x1"))
+    shown = range_of([piled], "x1")
+    x, density = Densities(piled).alone(shown)
     middle = float(density[(x > 0.2) & (x < 0.8)].max())
-    assert peak(x, density) < 1.7 * middle
+    assert peak(x, density, shown) < 1.7 * middle
     assert density[-1] > 2 * middle  # the mass at the bound is there, as high as it is
 
 

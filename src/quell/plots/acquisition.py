@@ -194,12 +194,8 @@ def _places(shown: Range) -> FloatArray:
     """Values in the range, inside the bounds; whole numbers of an integer."""
     if shown.integer:
         return shown.integers()
-    low, high = shown.low, shown.high
-    if not shown.period:
-        low, high = max(low, shown.lower), min(high, shown.upper)
-    # Cells have their places in the middle, off the bounds.
-    edges = np.linspace(low, high, N_PLACES + 1)
-    return np.asarray(0.5 * edges[1:] + 0.5 * edges[:-1])
+    # Places are in the middle of cells, off the bounds.
+    return shown.spread(2 * N_PLACES + 1)[1::2]
 
 
 def _map(

@@ -340,6 +340,6 @@ def _entries(
 def _legend(figure: Any, entries: list[tuple[Artist, str]], n: int, caution: str) -> None:
     if n == 1:
         entries = [entry for entry in entries if not entry[1].endswith("% region")]
-        note(add_legend(figure.axes[-1], entries, loc="upper right"), caution)
+        note(add_legend(figure.axes[-1], entries, loc="best"), caution)
         return
     note(add_legend(figure, entries, loc="upper right"), caution)

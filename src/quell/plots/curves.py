@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 #: How much of a panel is above the highest curve.
 HEADROOM = 1.1
-#: Whole numbers in a range beyond which bars become a line.
-MOST_BARS = 60
 #: Standardised coordinates over which a prior is normalised: 60 plausible boxes to both sides,
 #: densest in the middle.
 PRIOR_GRID = np.sinh(np.linspace(-7.0, 7.0, 4001)) / np.sinh(7.0) * 60.0
@@ -31,16 +29,16 @@ def draw_density(
 ) -> float:  # fmt: skip
     """Draw a density and return how high it is; bars of integers are moved by ``shift``."""
     x, density = densities.alone(shown)
-    if shown.integer and len(x) <= MOST_BARS:
+    if shown.integer:
         ax.vlines(
             x + shift, 0.0, density, color=look.colour, linewidth=2.0, alpha=0.9, gid="density"
         )
         ax.plot(x + shift, density, look.marker, color=look.colour, markersize=3, gid="density")
-        return peak(x, density, integer=True)
+        return peak(x, density, shown)
     ax.plot(x, density, color=look.colour, linestyle=look.line, linewidth=LINE, gid="density")
     if fill:
         ax.fill_between(x, density, color=look.colour, alpha=0.18, linewidth=0)
-    return peak(x, density)
+    return peak(x, density, shown)
 
 
 def shown_quantile(marginal: Marginal, shown: Range, p: float) -> float:
@@ -68,7 +66,7 @@ def draw_truth(ax: Axes, value: float, shown: Range) -> None:
 def draw_prior(ax: Axes, prior: tuple[FloatArray, FloatArray], shown: Range) -> None:
     """The prior density as a dotted line; that of an integer at whole numbers."""
     x, density = prior
-    if shown.integer and len(x) <= MOST_BARS:
+    if shown.integer:
         ax.plot(x, density, "_", color=GREY, markersize=6, gid="prior")
     else:
         ax.plot(x, density, color=GREY, linestyle=":", linewidth=LINE, gid="prior")
@@ -108,7 +106,7 @@ def prior_curve(result: Result, shown: Range) -> tuple[FloatArray, FloatArray] |
     with np.errstate(all="ignore"):
         everywhere = one.value(PRIOR_GRID)
         log_slope = one.log_slope(PRIOR_GRID)
-        x = shown.integers() if shown.integer else np.linspace(shown.low, shown.high, 201)
+        x = shown.integers() if shown.integer else shown.spread(201)
         inside = (x > shown.lower) & (x < shown.upper) | bool(shown.period)
         x = x[inside]
         theta = np.tile(posterior.mode(), (len(everywhere) + len(x), 1))
@@ -119,4 +117,5 @@ def prior_curve(result: Result, shown: Range) -> tuple[FloatArray, FloatArray] |
             return None
         known, here = np.split(np.exp(logs - top), [len(everywhere)])
         total = np.trapezoid(known * np.exp(log_slope), PRIOR_GRID)
+    here = here * x if shown.log else here  # the density of the logarithm
     return (x, here / total) if np.isfinite(total) and total > 0 else None

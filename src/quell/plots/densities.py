@@ -45,12 +45,21 @@ def density_curve(marginal: Marginal, shown: Range) -> tuple[FloatArray, FloatAr
         if shown.integer:
             k = shown.integers()
             return k, _probabilities(marginal, shown, np.append(k - 0.5, k[-1:] + 0.5))
-        low, high = shown.low, shown.high
-        if not shown.period:
-            low, high = max(low, shown.lower), min(high, shown.upper)
-        edges = np.linspace(low, high, N_CURVE + 1)
-        x = 0.5 * edges[1:] + 0.5 * edges[:-1]
-        return x, _probabilities(marginal, shown, edges) / np.diff(edges)
+        edges = shown.spread(N_CURVE + 1)
+        x = _middles(edges, shown)
+        return x, _probabilities(marginal, shown, edges) / np.diff(_along_axis(edges, shown))
+
+
+def _along_axis(values: FloatArray, shown: Range) -> FloatArray:
+    """Values (n,) as they count along the axis: logarithms where that is logarithmic."""
+    return np.log(values) if shown.log else values
+
+
+def _middles(edges: FloatArray, shown: Range) -> FloatArray:
+    """The middles (n,) of the cells between edges (n + 1,), along the axis."""
+    if shown.log:
+        return np.sqrt(edges[1:]) * np.sqrt(edges[:-1])
+    return np.asarray(0.5 * edges[1:] + 0.5 * edges[:-1])
 
 
 def _probabilities(marginal: Marginal, shown: Range, edges: FloatArray) -> FloatArray:
@@ -67,21 +76,18 @@ def curve_points(marginal: Marginal, shown: Range) -> FloatArray:
     one = marginal.space.coordinate(marginal.parameter)
     used = marginal.weights > LEAST_WEIGHT
     v = (marginal.means[used, None] + marginal.sds[used, None] * ABOUT).ravel()
-    low, high = shown.low, shown.high
-    if not shown.period:
-        low, high = max(low, shown.lower), min(high, shown.upper)
+    even = shown.spread(N_MAP)
     near = shown.place(one.value(v))
-    x = np.concatenate([np.linspace(low, high, N_MAP), near[(near > low) & (near < high)]])
-    return np.unique(x)
+    return np.unique(np.append(even, near[(near > even[0]) & (near < even[-1])]))
 
 
-def peak(x: FloatArray, density: FloatArray, *, integer: bool = False) -> float:
+def peak(x: FloatArray, density: FloatArray, shown: Range) -> float:
     """How high to draw a curve: its peak, unless that is a spike (see `SPIKE`)."""
     density = np.where(np.isfinite(density), density, 0.0)
     top = float(np.max(density, initial=0.0))
-    if integer or len(x) < 2:
+    if shown.integer or len(x) < 2:
         return top or 1.0
-    mass = density * _cells(x)
+    mass = density * _cells(_along_axis(x, shown))
     order = np.argsort(density)
     share = np.cumsum(mass[order]) / max(float(mass.sum()), np.finfo(np.float64).tiny)
     level = float(density[order][min(int(np.searchsorted(share, CUT_SHARE)), len(x) - 1)])
@@ -126,7 +132,7 @@ class Densities:
             density = density * p.support(theta) if p.support is not None else density
         else:
             density = density * self._share_along(shown, x)
-        widths = np.ones(len(x)) if shown.integer else _cells(x)
+        widths = np.ones(len(x)) if shown.integer else _cells(_along_axis(x, shown))
         return x, density / (float((density * widths).sum()) or 1.0)
 
     def _share_along(self, shown: Range, x: FloatArray) -> FloatArray:
@@ -134,17 +140,17 @@ class Densities:
         from scipy.ndimage import gaussian_filter1d
 
         theta, inside = self._drawn
-        at = shown.place(theta[:, shown.parameter])
-        edges = np.linspace(shown.low, shown.high, N_CELLS + 1)
+        at = shown.fraction(shown.place(theta[:, shown.parameter]))
+        edges = np.linspace(0.0, 1.0, N_CELLS + 1)
         if shown.integer:
-            edges = np.append(x - 0.5, x[-1:] + 0.5)
+            edges = shown.fraction(np.append(x - 0.5, x[-1:] + 0.5))
         every, kept = (np.histogram(v, edges)[0].astype(float) for v in (at, at[inside]))
         if not shown.integer:
             every, kept = gaussian_filter1d(every, SMOOTH), gaussian_filter1d(kept, SMOOTH)
         share = kept / np.maximum(every, np.finfo(np.float64).tiny)
         known = every > 1e-6 * every.sum()
         middles = 0.5 * edges[1:] + 0.5 * edges[:-1]
-        return np.interp(x, middles[known], share[known])
+        return np.interp(shown.fraction(x), middles[known], share[known])
 
     def pair(
         self, first: Range, second: Range, shares: Sequence[float]
@@ -189,7 +195,7 @@ class Densities:
         share = np.cumsum(np.where(np.isfinite(density), density, 0.0) * _cells(curve))
         share /= share[-1] if share[-1] > 0 else 1.0
         even = np.interp(np.linspace(0.005, 0.995, N_SHARES), share, curve)
-        return np.unique(np.concatenate([np.linspace(curve[0], curve[-1], N_MAP), even]))
+        return np.unique(np.append(shown.spread(N_MAP), even))
 
     def _mixture(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
         """The density of the mixture at values x and y, which are broadcast."""
@@ -210,8 +216,8 @@ class Densities:
         terms = np.exp(-0.5 / rest * (z_y - (b / a) * z_x) ** 2)
         terms = terms * (weights / scale**2 * np.exp(-0.5 * z_x**2 / a))
         density = terms.sum(axis=-1) / (2 * np.pi * np.sqrt(a * rest))
-        density = density * np.exp(np.log(second.width) - slope_y)
-        density = density * np.exp(np.log(first.width) - slope_x)
+        density = density * np.exp(second.log_stretch(y) - slope_y)
+        density = density * np.exp(first.log_stretch(x) - slope_x)
         return np.asarray(np.where(in_x & in_y, density, 0.0))
 
     def _share_inside(
@@ -228,17 +234,14 @@ class Densities:
             points[..., first.parameter], points[..., second.parameter] = x, y
             return p.support(points.reshape(-1, p.dimension)).reshape(x.shape).astype(float)
         theta, inside = self._drawn
-        at = np.stack([r.place(theta[:, r.parameter]) for r in (second, first)], axis=1)
-        edges = [np.linspace(r.low, r.high, N_CELLS + 1) for r in (second, first)]
+        columns = [r.fraction(r.place(theta[:, r.parameter])) for r in (second, first)]
+        at, edges = np.stack(columns, axis=1), [np.linspace(0.0, 1.0, N_CELLS + 1)] * 2
         every, kept = np.histogramdd(at, edges)[0], np.histogramdd(at[inside], edges)[0]
         few = float(every.sum()) * 1e-6  # where there are no draws the share is that around
         smooth = [gaussian_filter(counts, SMOOTH) for counts in (kept, every)]
         wide = [gaussian_filter(counts, 4.0) for counts in (kept, every)]
         share = (smooth[0] + few * wide[0] / (wide[1] + few)) / (smooth[1] + few)
-        cells = [
-            (second.place(y) - second.low) / second.width,
-            (first.place(x) - first.low) / first.width,
-        ]
+        cells = [second.fraction(second.place(y)), first.fraction(first.place(x))]
         places = np.stack(cells) * N_CELLS - 0.5
         return np.asarray(map_coordinates(share, places, order=1, mode="nearest"))
 

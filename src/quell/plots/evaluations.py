@@ -106,7 +106,7 @@ def plot_evaluations(
     if zoom and posterior is None:
         raise TypeError("zoom=True needs a quell.Result: a table alone has no posterior")
     places = [_place(table, posterior, i) for i in chosen]
-    limits_of = [_limits(posterior, table.names[i], zoom=zoom) for i in chosen]
+    limits_of = [_limits(posterior, table, table.names[i], zoom=zoom) for i in chosen]
     known = table.log_joint if np.isfinite(table.log_joint).any() else table.value
     what = "log joint" if known is table.log_joint else "log-likelihood"
     ok = table.ok & np.isfinite(known)
@@ -177,7 +177,9 @@ def _place(table: Evaluations, posterior: Posterior | None, i: int) -> FloatArra
     return range_of([posterior], table.names[i]).place(values)
 
 
-def _limits(posterior: Posterior | None, name: str, *, zoom: bool) -> Range | None:
+def _limits(
+    posterior: Posterior | None, table: Evaluations, name: str, *, zoom: bool
+) -> Range | None:
     """The range to show; None for wherever the points are."""
     if posterior is None:
         return None
@@ -188,6 +190,9 @@ def _limits(posterior: Posterior | None, name: str, *, zoom: bool) -> Range | No
         middle = 0.5 * shown.low + 0.5 * shown.high
         half = 0.5 * shown.period
         return replace(shown, low=middle - half, high=middle + half)
+    if shown.log:  # so that not all points are in one corner
+        values = table.theta[:, table.names.index(name)]
+        return replace(shown, low=0.8 * float(values.min()), high=1.25 * float(values.max()))
     return None
 
 

@@ -2,7 +2,9 @@
 
 It holds nearly all of the posterior, and whatever else is drawn; a hard bound within reach is
 inside, with a little room beyond it. A periodic parameter is shown as one piece of its circle: the
-range may go on past a bound, and the numbers at the ticks are those of the user's period.
+range may go on past a bound, and the numbers at the ticks are those of the user's period. A
+positive parameter whose posterior spans orders of magnitude has a logarithmic axis; its density is
+then that of the logarithm, so that areas are probabilities to the eye.
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ MARGIN = 0.06
 NEAR = 0.15
 #: A periodic parameter is shown all around if its range is more than this part of the period.
 WHOLE = 0.7
+#: Integers with more values in the range than these are drawn like other parameters.
+MOST_INTEGERS = 60
+#: A positive parameter has a logarithmic axis if its range is from one to more than this.
+DECADES = 1e3
 
 
 @dataclass(frozen=True)
@@ -36,7 +42,8 @@ class Range:
     """Values of one parameter from ``low`` to ``high``.
 
     ``lower`` and ``upper`` are the hard bounds: for an integer the outer edges of its first and
-    last cell. ``period`` is 0 where there is none.
+    last cell. ``integer``: drawn as whole numbers. ``period`` is 0 where there is none. ``log``:
+    with a logarithmic axis.
     """
 
     parameter: int
@@ -47,6 +54,7 @@ class Range:
     upper: float
     integer: bool = False
     period: float = 0.0
+    log: bool = False
 
     @property
     def width(self) -> float:
@@ -61,6 +69,26 @@ class Range:
         middle = 0.5 * self.low + 0.5 * self.high
         return values - self.period * np.round((values - middle) / self.period)
 
+    def fraction(self, values: FloatArray) -> FloatArray:
+        """How far along the axis values (...) are: 0 at its beginning, 1 at its end."""
+        if self.log:
+            with np.errstate(all="ignore"):
+                return np.log(values / self.low) / np.log(self.high / self.low)
+        return (values - self.low) / self.width
+
+    def spread(self, n: int) -> FloatArray:
+        """``n`` values from end to end, within the bounds, evenly along the axis."""
+        low, high = self.low, self.high
+        if not self.period:
+            low, high = max(low, self.lower), min(high, self.upper)
+        return np.geomspace(low, high, n) if self.log else np.linspace(low, high, n)
+
+    def log_stretch(self, values: FloatArray) -> FloatArray:
+        """Log of how much of the parameter a unit of the whole axis is, at values (...)."""
+        if self.log:
+            return np.asarray(np.log(values) + np.log(np.log(self.high / self.low)))
+        return np.full(np.shape(values), np.log(self.width))
+
     def integers(self) -> FloatArray:
         """The whole numbers in the range, within the bounds."""
         low, high = max(self.low, self.lower), min(self.high, self.upper)
@@ -68,6 +96,8 @@ class Range:
 
     def on_x(self, ax: Axes, n_ticks: int) -> None:
         """Limits, ticks and bounds on the horizontal axis."""
+        if self.log:
+            ax.set_xscale("log")
         ax.set_xlim(self.low, self.high)
         _ticks(self, ax.xaxis, n_ticks)
         for bound in self.bounds_in_sight():
@@ -77,6 +107,8 @@ class Range:
 
     def on_y(self, ax: Axes, n_ticks: int) -> None:
         """Limits, ticks and bounds on the vertical axis."""
+        if self.log:
+            ax.set_yscale("log")
         ax.set_ylim(self.low, self.high)
         _ticks(self, ax.yaxis, n_ticks)
         for bound in self.bounds_in_sight():
@@ -103,9 +135,20 @@ class Range:
 
 def _ticks(shown: Range, axis: object, n: int) -> None:
     from matplotlib.axis import Axis
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    from matplotlib.ticker import (
+        FuncFormatter,
+        LogFormatterSciNotation,
+        LogLocator,
+        MaxNLocator,
+        NullLocator,
+    )
 
     assert isinstance(axis, Axis)
+    if shown.log:
+        axis.set_major_locator(LogLocator(numticks=n + 1))
+        axis.set_major_formatter(LogFormatterSciNotation())
+        axis.set_minor_locator(NullLocator())
+        return
     few_ticks(axis, n)
     if shown.integer:
         axis.set_major_locator(MaxNLocator(nbins=n, integer=True, min_n_ticks=1))
@@ -138,11 +181,16 @@ def range_of(
         return Range(i, name, low, high, lower, upper, integer, period)
     ends = [np.clip(m.quantile(p), lower, upper) for m in marginals for p in ENDS]
     low, high = float(np.min([*ends, *extra])), float(np.max([*ends, *extra]))
+    if lower == 0.0 and low > 0 and high > DECADES * low and not integer:
+        stretch = (high / low) ** (MARGIN + wider)
+        low, high = low / stretch, min(high * stretch, upper)
+        return Range(i, name, low, high, lower, upper, log=True)
     if not high > low:  # all mass within rounding of one value
         pad = max(abs(low) * 1e-6, np.finfo(np.float64).tiny * 1e10)
         low, high = low - pad, high + pad
     width = min(high - low, np.finfo(np.float64).max / 10)
     low, high = low - wider * width, high + wider * width
+    integer = integer and high - low < MOST_INTEGERS
     if integer:
         low, high = np.rint(low) - 0.5, np.rint(high) + 0.5
     low, high = _with_bound(low, high, lower, upper)

@@ -136,10 +136,7 @@ def _slice(
 ) -> None:
     posterior = result.posterior
     shown = range_of([posterior], posterior.names[i], point[i : i + 1], wider=WIDER)
-    low, high = shown.low, shown.high
-    if not shown.period:
-        low, high = max(low, shown.lower), min(high, shown.upper)
-    values = shown.integers() if shown.integer else np.linspace(low, high, N_POINTS)
+    values = shown.integers() if shown.integer else shown.spread(N_POINTS)
     theta = points_along(result, point, {i: values})
     mean, sd = log_joint_of_surrogate(result, gp, theta)
     allowed = in_support(result, theta)

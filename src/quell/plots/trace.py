@@ -144,12 +144,18 @@ def _elbo(ax: Axes, result: Result, n: FloatArray) -> None:
 
 
 def _reliability(ax: Axes, result: Result, n: FloatArray) -> None:
+    from matplotlib.ticker import NullFormatter
+
     index = np.array([row["reliability"] for row in result.history], dtype=float)
     shown = np.where(np.isfinite(index) & (index > 0), index, np.nan)
     ax.axhline(RELIABLE, color=GREY, linewidth=THIN_LINE, linestyle="--")
     ax.plot(n, shown, ".-", color=BLUE, linewidth=LINE, markersize=3, gid="reliability")
     _mark_returned(ax, n[result.chosen - 1], shown[result.chosen - 1])
     ax.set_yscale("log")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    # A decade at least, so that there are numbers at the ticks.
+    known = np.append(shown[np.isfinite(shown)], RELIABLE)
+    ax.set_ylim(0.5 * min(float(known.min()), 0.2), 2.0 * max(float(known.max()), 2.0))
     label(ax, y="reliability index")
 
 
