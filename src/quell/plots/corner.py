@@ -340,6 +340,8 @@ def _entries(
 def _legend(figure: Any, entries: list[tuple[Artist, str]], n: int, caution: str) -> None:
     if n == 1:
         entries = [entry for entry in entries if not entry[1].endswith("% region")]
-        note(add_legend(figure.axes[-1], entries, loc="best"), caution)
+        ax = figure.axes[-1]
+        ax.set_ylim(0.0, (1.0 + 0.12 * (len(entries) + bool(caution))) * ax.get_ylim()[1])
+        note(add_legend(ax, entries, loc="upper right"), caution)
         return
     note(add_legend(figure, entries, loc="upper right"), caution)

@@ -84,6 +84,8 @@ def interval_text(marginal: Marginal, shown: Range) -> str:
     low, median, high = (shown_quantile(marginal, shown, p) for p in (0.025, 0.5, 0.975))
     if shown.integer:
         return f"{median:.0f} [{low:.0f}, {high:.0f}]"
+    if shown.log:
+        return f"{median:.2g} [{low:.2g}, {high:.2g}]"
     # Of a period the interval may go on past a bound: its width is less than it looks.
     spread = (np.mod(high - low, shown.period) if shown.period else abs(high - low)) / 4
     return f"{rounded(median, spread)} [{rounded(low, spread)}, {rounded(high, spread)}]"
@@ -116,6 +118,7 @@ def prior_curve(result: Result, shown: Range) -> tuple[FloatArray, FloatArray] |
         if not np.isfinite(top):
             return None
         known, here = np.split(np.exp(logs - top), [len(everywhere)])
-        total = np.trapezoid(known * np.exp(log_slope), PRIOR_GRID)
+        height = known * np.exp(log_slope)
+        total = float(np.sum(0.5 * (height[1:] + height[:-1]) * np.diff(PRIOR_GRID)))
     here = here * x if shown.log else here  # the density of the logarithm
     return (x, here / total) if np.isfinite(total) and total > 0 else None
