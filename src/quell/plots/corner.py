@@ -20,6 +20,7 @@ from quell.plots.curves import (
 from quell.plots.densities import Densities
 from quell.plots.keys import line_key, marker_key, note, patch_key
 from quell.plots.ranges import Range, own_range, range_of
+from quell.plots.regions import DARK, LIGHT, draw_outlines, draw_regions
 from quell.plots.sources import (
     Parameters,
     chosen_parameters,
@@ -32,10 +33,8 @@ from quell.plots.style import (
     BLACK,
     FONT,
     GREY,
-    LINE,
     LOOKS,
     SMALL_FONT,
-    Look,
     add_legend,
     as_is,
     cautious_numbers,
@@ -63,8 +62,6 @@ NAMES = 0.7
 #: Inches: panels smaller than the first have no ticks, than the second names beside the diagonal
 #: instead of outside, than the third fewer ticks, than the fourth no titles.
 BARE, CROWDED, SMALL, TITLED = 0.36, 0.48, 0.8, 1.15
-#: How solid the outermost and the innermost region are.
-LIGHT, DARK = 0.3, 0.75
 
 
 def plot_corner(
@@ -227,40 +224,6 @@ def _draw_two(
         if {across.name, down.name} <= set(more.posterior.space.free_names):
             own = [own_range(more.posterior, shown) for shown in (across, down)]
             draw_outlines(ax, *more.pair(own[0], own[1], shares), LOOKS[1])
-
-
-def draw_regions(
-    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, levels: FloatArray, look: Look
-) -> None:
-    """Regions of highest density, filled, the innermost darkest."""
-    if len(x) < 2 or len(y) < 2 or not density.max() > 0:
-        return
-    colours = [_tint(look.colour, s) for s in np.linspace(LIGHT, DARK, len(levels))]
-    top = max(float(density.max()), float(np.nextafter(levels[-1], np.inf)))
-    drawn = ax.contourf(x, y, density, levels=[*levels, 1.01 * top], colors=colours, zorder=1.5)
-    drawn.set_gid("region")
-    ax.contour(x, y, density, levels=levels, colors=look.colour, linewidths=0.5, zorder=1.6)
-
-
-def draw_outlines(
-    ax: Axes, x: FloatArray, y: FloatArray, density: FloatArray, levels: FloatArray, look: Look
-) -> None:
-    """The outlines of regions of highest density."""
-    if len(x) < 2 or len(y) < 2 or not density.max() > 0:
-        return
-    drawn = ax.contour(
-        x, y, density, levels=levels, colors=look.colour, linestyles=[look.line],
-        linewidths=LINE, zorder=2.0,
-    )  # fmt: skip
-    drawn.set_gid("outline")
-
-
-def _tint(colour: str, strength: float) -> tuple[float, float, float]:
-    """The colour mixed with white: solid, so that nothing shines through."""
-    from matplotlib.colors import to_rgb
-
-    red, green, blue = (1.0 - strength * (1.0 - part) for part in to_rgb(colour))
-    return red, green, blue
 
 
 def _draw_points(
