@@ -14,7 +14,7 @@ import quell
 
 LAYERS = (
     ("arrays", "errors", "text", "threads", "version"),
-    ("checks", "distances"),
+    ("archive", "checks", "distances"),
     ("streams",),
     ("space",),
     ("problem",),
@@ -25,12 +25,13 @@ LAYERS = (
     ("settings",),
     ("vbmc",),
     ("diagnostics",),
+    ("records",),
     ("journal", "progress", "results", "workers"),
     ("run",),
     ("infer", "sampler"),
     ("studies",),
     ("plots", "study"),
-    ("calibration",),
+    ("calibration", "loading"),
     ("bench",),
     ("demo",),
     ("cli",),

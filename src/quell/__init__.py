@@ -2,10 +2,17 @@
 
 from quell import likelihoods
 from quell.calibration import Calibration, calibrate, predictive_check
-from quell.errors import BudgetWarning, InferenceFailed, InferenceInterrupted, JournalError
+from quell.errors import (
+    BudgetWarning,
+    FileError,
+    InferenceFailed,
+    InferenceInterrupted,
+    JournalError,
+)
 from quell.evaluations import Evaluations, join_evaluations
 from quell.infer import fit, infer
 from quell.journal import read_journal
+from quell.loading import load
 from quell.problem import Problem
 from quell.results import Marginal, Posterior, Result
 from quell.sampler import Sampler
@@ -18,6 +25,7 @@ __all__ = [
     "BudgetWarning",
     "Calibration",
     "Evaluations",
+    "FileError",
     "InferenceFailed",
     "InferenceInterrupted",
     "JournalError",
@@ -34,6 +42,7 @@ __all__ = [
     "infer",
     "join_evaluations",
     "likelihoods",
+    "load",
     "predictive_check",
     "read_journal",
     "study",

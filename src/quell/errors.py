@@ -92,6 +92,22 @@ class JournalError(RuntimeError):
     """
 
 
+class FileError(ValueError):
+    """A file that cannot be read or written: not there, of another kind, damaged, too new.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import quell
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     try:
+    ...         quell.load(f"{folder}/none.quell")
+    ...     except quell.FileError as error:
+    ...         print(str(error)[:16])
+    there is no file
+    """
+
+
 class BudgetWarning(UserWarning):
     """A budget too small to tell whether the answer is stable.
 

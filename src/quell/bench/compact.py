@@ -2,13 +2,16 @@
 
 from typing import Any
 
-import numpy as np
-
 from quell.arrays import FloatArray
-from quell.mixture import Mixture
 from quell.problem.constraint import Support
+from quell.records.shapes import (
+    MIXTURE,
+    mixture_parts,
+    restore_mixture,
+    restore_space,
+    space_parts,
+)
 from quell.results import Posterior
-from quell.space import InferenceSpace
 from quell.text import jsonable
 
 DIGITS = 9
@@ -27,26 +30,13 @@ def shorten(array: FloatArray) -> Any:
 
 def compact_posterior(posterior: Posterior) -> dict[str, Any]:
     """Mixture and transform as plain data; :func:`restore_posterior` is the way back."""
-    mixture, space = posterior.mixture, posterior.space
-    bounds = space.bounds
+    parts = space_parts(posterior.space) | mixture_parts(posterior.mixture)
+    short = ("axis_scales", *MIXTURE)
     return {
         "kind": "mixture",
-        "names": list(bounds.names),
-        "lower": jsonable(bounds.lower),
-        "upper": jsonable(bounds.upper),
-        "plausible_lower": jsonable(bounds.plausible_lower),
-        "plausible_upper": jsonable(bounds.plausible_upper),
-        "bounded": list(bounds.bounded),
-        "periodic": bounds.periodic.tolist(),
+        **{name: (shorten if name in short else jsonable)(part) for name, part in parts.items()},
         "integer": None if posterior.integer is None else list(posterior.integer),
-        "softness": jsonable(space.softness),
         "truncated": posterior.support is not None,
-        "rotation": jsonable(space.rotation),
-        "axis_scales": shorten(space.scales),
-        "weights": shorten(mixture.weights),
-        "means": shorten(mixture.means),
-        "scales": shorten(mixture.scales),
-        "lengths": shorten(mixture.lengths),
     }
 
 
@@ -57,6 +47,8 @@ def restore_posterior(data: dict[str, Any], support: Support | None = None) -> P
     (``Problem.support``). Records of earlier versions have no softness, for there was none, and no
     mask of integers.
 
+    >>> from quell.mixture import Mixture
+    >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
     >>> posterior = Posterior(Mixture([1.0], [[0.1]], [0.5], [1.0]), space)
     >>> again = restore_posterior(compact_posterior(posterior))
@@ -69,19 +61,10 @@ def restore_posterior(data: dict[str, Any], support: Support | None = None) -> P
         raise ValueError(
             "this posterior ends at the edge of a support: pass support=, that of its problem"
         )
-
-    def numbers(name: str) -> FloatArray:
-        return np.array(data[name], dtype=np.float64)
-
-    space = InferenceSpace.from_bounds(
-        *map(numbers, ("lower", "upper", "plausible_lower", "plausible_upper")),
-        names=data["names"],
-        bounded=data["bounded"],
-        periodic=data["periodic"],
-    )
-    if "softness" in data:
-        space = space.with_softness(numbers("softness"))
-    space = space.with_linear(numbers("rotation"), numbers("axis_scales"))
-    mixture = Mixture(*map(numbers, ("weights", "means", "scales", "lengths")))
     integer = data.get("integer")
-    return Posterior(mixture, space, None if integer is None else tuple(integer), support)
+    return Posterior(
+        restore_mixture(data),
+        restore_space(data),
+        None if integer is None else tuple(integer),
+        support,
+    )

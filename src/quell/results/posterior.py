@@ -11,6 +11,7 @@ from quell.checks import generator
 from quell.mixture import Mixture
 from quell.problem.constraint import Support
 from quell.problem.integers import round_to_integers
+from quell.results.from_file import LostSupport
 from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
 from quell.results.truncated import (
@@ -106,6 +107,8 @@ class Posterior:
         rng = generator(rng)
         if self.support is None:
             return self._draw(n, rng)
+        if isinstance(self.support, LostSupport):
+            return self.support.sample(n, rng)
         theta = draw_inside(n, rng, self._draw, self.support).theta
         return theta if len(theta) == n else theta[rng.integers(len(theta), size=n)]
 
@@ -118,6 +121,8 @@ class Posterior:
         """Draws in the support; None where all of the mixture is."""
         if self.support is None:
             return None
+        if isinstance(self.support, LostSupport):
+            return self.support.kept
         rng = np.random.default_rng(0)
         if self.support(self._draw(FEW_DRAWS, rng)).all():
             return None

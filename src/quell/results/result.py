@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -232,6 +233,44 @@ class Result:
         """
         # By name: plots are a later room, which a result must not need.
         return importlib.import_module("quell.plots.door").plot(self, kind, **options)
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = True) -> None:
+        """Write the result to one file, from which `quell.load` makes it again.
+
+        The file has everything but the iterations' own solutions, and no code: of a prior that is
+        a function, or a constraint, what follows from it is there, not the function itself
+        (docs/files.md). It is written as a whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where, for instance "fit.quell".
+        overwrite
+            Whether a ``.quell`` file that is there is replaced. Any other file never is.
+
+        Raises
+        ------
+        FileError
+            It cannot be written there; what was there is as it was.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import quell
+        >>> problem = quell.Problem(
+        ...     lambda theta: -0.5 * theta[0]**2, lower=-10, upper=10, plausible_lower=-3,
+        ...     plausible_upper=3, noise="exact",
+        ... )
+        >>> result = quell.infer(problem, budget=20, seed=1, progress=False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(f"{folder}/fit.quell")
+        ...     again = quell.load(f"{folder}/fit.quell")
+        >>> again.log_evidence == result.log_evidence
+        True
+        """
+        from quell.results.writing import save_result  # it needs what most runs never do
+
+        save_result(self, path, overwrite=overwrite)
 
     def __repr__(self) -> str:
         return self.summary()

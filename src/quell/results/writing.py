@@ -1,0 +1,103 @@
+"""A result as the bytes of a ``.quell`` file of format 1 (docs/files.md)."""
+
+import platform
+from datetime import UTC, datetime
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from quell.archive import pack, write_atomically
+from quell.problem import Problem
+from quell.records.choices import verdict_record
+from quell.records.problem import prior_record
+from quell.records.surrogate import solution_members
+from quell.records.tables import evaluation_members, history_members
+from quell.results.from_file import LostSupport
+from quell.results.truncated import N_DRAWS
+from quell.version import __version__
+
+if TYPE_CHECKING:  # the result's own method calls this
+    from quell.results.result import Result
+
+FORMAT = 1
+#: Fields of a result that are in the file as they are.
+SCALARS = (
+    "elbo", "elbo_sd", "log_evidence", "log_evidence_sd", "evidence_method", "chosen", "boosted",
+    "seed", "cpu_seconds", "wall_seconds", "target_seconds", "journal", "unseen_share",
+)  # fmt: skip
+
+
+def save_result(result: "Result", path: str | PathLike[str], *, overwrite: bool = True) -> None:
+    """Write a result to a file."""
+    write_atomically(path, result_bytes(result), overwrite=overwrite)
+
+
+def result_bytes(result: "Result") -> bytes:
+    """The whole file."""
+    return pack({"format.json": about("result"), **result_members(result)})
+
+
+def about(kind: str) -> dict[str, Any]:
+    """What kind of file it is, when it was written and by what."""
+    import scipy
+
+    return {
+        "file": "quell",
+        "format": FORMAT,
+        "kind": kind,
+        "written": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "quell": __version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "python": platform.python_version(),
+        },
+    }
+
+
+def result_members(result: "Result") -> dict[str, Any]:
+    """Everything about the result itself, by the names of the members."""
+    solution, of_solution = solution_members(result.solution)
+    evaluations, of_evaluations = evaluation_members(result.evaluations)
+    history, of_history = history_members(result.history)
+    support, of_support = _support_members(result)
+    plain = {
+        **{name: getattr(result, name) for name in SCALARS},
+        "reasons": list(result.reasons),
+        "verdict": verdict_record(result.verdict),
+        "problem": result.problem,
+        "prior": _prior(result),
+        "settings": result.settings.as_dict(),
+        "integer": None if result.posterior.integer is None else list(result.posterior.integer),
+        "support": of_support,
+        **of_solution,
+        "evaluations": of_evaluations,
+        "history": of_history,
+    }
+    return {"result.json": plain, **solution, **evaluations, **history, **support}
+
+
+def _support_members(result: "Result") -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Draws inside the support, where there is one: a file cannot hold the function."""
+    posterior = result.posterior
+    if posterior.support is None:
+        return {}, None
+    if isinstance(posterior.support, LostSupport):
+        lost = posterior.support
+        return {"support/draws.npy": lost.draws}, {"share": lost.share}
+    kept = posterior._kept
+    if kept is not None:
+        return {"support/draws.npy": kept.theta}, {"share": kept.share}
+    try:
+        draws = posterior.sample(N_DRAWS, np.random.default_rng(0))
+    except ValueError:  # a lost run: next to nothing of its posterior is inside
+        draws = np.empty((0, posterior.dimension))
+    return {"support/draws.npy": draws}, {"share": None}
+
+
+def _prior(result: "Result") -> dict[str, Any] | None:
+    if isinstance(result.posterior.support, LostSupport):
+        return result.posterior.support.prior
+    problem = getattr(result.log_prior, "__self__", None)
+    return prior_record(problem) if isinstance(problem, Problem) else None
