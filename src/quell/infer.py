@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 
 from numpy.typing import ArrayLike
@@ -15,6 +17,7 @@ from quell.results import Result
 from quell.run.beginning import refuse_unless_noise_is_known
 from quell.run.loop import Callback, Loop
 from quell.run.session import Session
+from quell.run.so_far import would_end_at_once
 from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small, warn_if_too_short
 from quell.settings import Settings
 from quell.text import printable
@@ -78,9 +81,11 @@ def infer(
         numbers of its own, before it counts as failed.
     journal
         A path: every evaluation is on disk before it is used, and the same call again continues
-        the run, or returns at once if it is finished; with a larger budget it goes on. A run
-        that was killed at any moment continues as if nothing had happened. Replaying costs the
-        algorithm's own time, without the search for points, and one evaluation (see below).
+        the run, or returns the result at once if it is finished (without its ``iterations``; with
+        a ``callback`` it is replayed); with a larger budget it goes on. A run that was killed at
+        any moment continues as if nothing had happened. Replaying costs the algorithm's own time,
+        without the search for points, and one evaluation (see below). `quell.load` opens a journal
+        without the problem, also while the run goes on.
     journal_check
         When a journal is continued, or its result returned, its last evaluation is made again,
         and the run is refused if the target does not give the same any more; one with random
@@ -138,17 +143,27 @@ def infer(
         session = Session.begin(
             problem, seed=seed, settings=settings, journal=journal, start=start,
             evaluations=evaluations, on_replay=display.replaying,
+            # With a callback the last iteration has to be made again, for it to be called with.
+            would_end=partial(would_end_at_once, budget=budget) if callback is None else None,
         )  # fmt: skip
         try:
-            refuse_if_too_small(budget, session.engine)
+            engine = session.engine
+            if session.finished is None:
+                refuse_if_too_small(budget, engine)
             if budget == 0:
-                refuse_unless_noise_is_known(problem, session.engine.table)
+                refuse_unless_noise_is_known(problem, session.evaluations)
             else:
-                warn_if_too_short(budget, session.engine)
+                first, dimension = len(engine.settled.design), problem.space.dimension
+                warn_if_too_short(budget, session.evaluations.n_counted, first, dimension)
             pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
             display.say(session.continued)
             if journal_check:
                 _compare(session, pool)
+            if session.finished is not None:
+                pool.close()
+                return replace(
+                    session.finished, wall_seconds=session.wall_seconds, journal=session.continued
+                )
             loop = Loop(session, pool, budget, retries)
             return _finish(loop, display, callback)
         finally:
@@ -166,7 +181,7 @@ def _compare(session: Session, pool: Pool) -> None:
             raise InferenceInterrupted(
                 "interrupted while the target was compared with the journal. The exception's "
                 "'evaluations' has those of the journal",
-                session.engine.table,
+                session.evaluations,
             ) from None
         raise
 
@@ -239,7 +254,9 @@ def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
     engine = loop.session.engine
     try:
         loop.run(display, callback)
-        return loop.result()
+        result = loop.result()
+        loop.session.keep(result, ended=loop.reasons[0], budget=loop.budget or 0)
+        return result
     except KeyboardInterrupt:
         loop.record_finished()
         loop.reasons.append(INTERRUPTED)
@@ -250,7 +267,9 @@ def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
                 "on from there",
                 engine.table,
             ) from None
-        return loop.result(settled_only=True)
+        result = loop.result(settled_only=True)
+        loop.session.keep(result)
+        return result
     except InferenceFailed:
         raise
     except Exception as error:

@@ -260,7 +260,9 @@ class Sampler:
             There are too few evaluations for a posterior.
         """
         with self._lock:
-            return self._session.result()
+            result = self._session.result()
+            self._session.keep(result)
+            return result
 
     def close(self) -> None:
         """Release the journal; without one nothing needs closing."""

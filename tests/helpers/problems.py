@@ -3,6 +3,8 @@
 import numpy as np
 
 from quell import Problem, Settings, infer
+from quell.records.choices import verdict_record
+from quell.text import jsonable
 
 QUICK = Settings(final_components=0)
 INF = np.inf
@@ -42,10 +44,11 @@ def same(a, b):
     np.testing.assert_array_equal(a.evaluations.value, b.evaluations.value)
     assert (a.elbo, a.elbo_sd) == (b.elbo, b.elbo_sd)
     np.testing.assert_array_equal(a.posterior.mixture.to_vector(), b.posterior.mixture.to_vector())
-    assert str(a.verdict) == str(b.verdict)  # equal figures, nan among them
+    # As text: equal figures, nan among them.
+    assert jsonable(verdict_record(a.verdict)) == jsonable(verdict_record(b.verdict))
     figures = ("elbo", "elbo_sd", "gskl", "reliability", "n_components", "noise_sd")
-    for one, other in zip(a.iterations, b.iterations, strict=True):
-        assert [getattr(one, f) for f in figures] == [getattr(other, f) for f in figures]
+    for one, other in zip(a.history, b.history, strict=True):
+        assert [one[f] for f in figures] == [other[f] for f in figures]
 
 
 class Flaky:

@@ -3,6 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from itertools import groupby
 from os import PathLike
@@ -21,6 +22,7 @@ from quell.journal.lock import Lock
 from quell.journal.places import journal_path
 from quell.journal.recovery import is_empty, keep_ignored_log, rescue
 from quell.journal.rows import Row, evaluated
+from quell.journal.snapshots import ABOUT, BYTES, About, Snapshot
 from quell.journal.store import Damaged, Store
 from quell.journal.write_ahead import is_write_ahead, log_of
 from quell.problem import Problem
@@ -39,6 +41,7 @@ class Journal:
         self._lock = Lock(self.path)
         self._store: Store | None = None
         self.meta: dict[str, Any] = {}
+        self._waiting: Snapshot | None = None
         self._rows: list[Row] = []
         try:
             self._store = self._open()
@@ -119,6 +122,12 @@ class Journal:
         """The answers there were when it was opened that can be made again; see `rows`."""
         return evaluated(self._rows)
 
+    @property
+    def pending(self) -> bool:
+        """Whether points were under evaluation when it was opened."""
+        done = {row.index for row in self._rows if row.kind in ("tell", "forget")}
+        return any(row.kind == "ask" and row.index not in done for row in self._rows)
+
     def about(self) -> str:
         """From when the journal is, and what it had when it was opened; "" for a new one."""
         if not self._rows:
@@ -136,7 +145,26 @@ class Journal:
     def append(self, events: Sequence[Event]) -> None:
         """Record events that belong together, all or none; they are on disk when this returns."""
         self._call += 1
-        self._file.append([Row.of(event, self._call) for event in events])
+        waiting = {} if self._waiting is None else self._waiting.entries()
+        self._file.append([Row.of(event, self._call) for event in events], waiting)
+        self._waiting = None
+
+    def keep(self, data: bytes, about: About, *, at_once: bool = False) -> None:
+        """Keep the result so far, in place of the one before; see `snapshots`.
+
+        It is written with the next events, so that it costs no sync of its own, or ``at_once``.
+        """
+        self._waiting = Snapshot(data, replace(about, events=self._file.digest))
+        if at_once:
+            self._file.append([], self._waiting.entries())
+            self._waiting = None
+
+    def finished(self) -> Snapshot | None:
+        """The result of a run that has ended, unless there are events since; None otherwise."""
+        snapshot = Snapshot.of_entries(self._file.entry(BYTES), self._file.entry(ABOUT))
+        if snapshot is None or not snapshot.about.ended:
+            return None
+        return snapshot if snapshot.about.events == self._file.digest else None
 
     def close(self) -> None:
         """Close the file and release the lock."""

@@ -4,7 +4,8 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from contextlib import closing, suppress
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,18 @@ class Salvage:
 
 def salvage(path: Path) -> Salvage:
     """Every row of a journal that can still be read, looked up one by one; changes nothing."""
+    with readable(path) as connection:
+        return _salvage(connection, path)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[sqlite3.Connection]:
+    """A connection by which a journal can be read, as far as it can; nothing is written there."""
     if not _is_cut_off(path):
         with closing(_connect(path, "ro")) as connection:
             if _can_read(connection):
-                return _salvage(connection, path)
+                yield connection
+                return
     # SQLite refuses a file shorter than its header says, and one whose last transaction has to be
     # undone, or taken from its log, where it must not write. So a copy is read.
     with tempfile.TemporaryDirectory() as folder:
@@ -47,7 +56,7 @@ def salvage(path: Path) -> Salvage:
         if _is_cut_off(copy):
             os.truncate(copy, _promised_size(copy))
         with closing(_connect(copy, "rw")) as connection:
-            return _salvage(connection, path)
+            yield connection
 
 
 def _is_cut_off(path: Path) -> bool:

@@ -7,12 +7,13 @@ would be in that log, and lost with it.
 """
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from quell.errors import JournalError
-from quell.journal.meta import REQUIRED, seal, unseal
+from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, seal, unseal
 from quell.journal.rows import COLUMNS, Row, what_is_wrong
 
 APPLICATION_ID = 0x5155454C  #: "QUEL", in the file's header
@@ -29,6 +30,9 @@ _SCHEMA = (
 )
 _INSERT = f"INSERT INTO events (id, {_COLUMNS}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 _SELECT = f"SELECT id, {_COLUMNS} FROM events ORDER BY id"
+_REPLACE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+KEYS = (*REQUIRED, *OPTIONAL, CHECKSUMS)
+_ENTRIES = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEYS))})"
 #: By the places of the columns, not by their names: those may be what is damaged.
 SELECT_ONE = (
     f"WITH row(id, {_COLUMNS}) AS (SELECT * FROM events WHERE rowid = ?) "
@@ -48,12 +52,13 @@ class Store:
     """An open journal file; `append` is durable when it returns.
 
     ``last`` is the id of the last row: a row with the next id that is already there means
-    that someone else has written, and is refused.
+    that someone else has written, and is refused. ``digest`` is that of all rows.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.last = 0
+        self._digest = sha256()
         self._connection = self._guard("open", lambda: _connect(path))
 
     def is_new(self) -> bool:
@@ -95,16 +100,33 @@ class Store:
 
         self._transaction(write)
 
+    @property
+    def digest(self) -> str:
+        """The digest of all rows."""
+        return self._digest.hexdigest()
+
     def replace_meta(self, meta: dict[str, Any]) -> None:
         """Write all entries about the run again."""
-        values = list(seal(meta).items())
-        replace = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-        self._transaction(lambda: self._connection.executemany(replace, values))
+        self.append([], seal(meta))
 
-    def append(self, rows: Sequence[Row]) -> None:
-        """Record rows, all or none."""
-        self._transaction(lambda: self._insert(rows))
-        self.last += len(rows)
+    def append(self, rows: Sequence[Row], entries: Mapping[str, Any] | None = None) -> None:
+        """Record rows, and ``entries`` of the table of entries in place of what is there.
+
+        All or none.
+        """
+
+        def write() -> None:
+            self._connection.executemany(_REPLACE, list((entries or {}).items()))
+            written.extend(self._insert(rows))
+
+        written: list[tuple[Any, ...]] = []
+        self._transaction(write)
+        self._count(written)
+
+    def entry(self, key: str) -> Any:
+        """An entry of the table of entries, as it is; None if there is none."""
+        found = self._query("SELECT value FROM meta WHERE key = ?", key)
+        return found[0][0] if found else None
 
     def read(self) -> tuple[dict[str, Any], list[Row]]:
         """What was set up, and all rows in order; `Damaged` if any of it is."""
@@ -112,7 +134,7 @@ class Store:
             problems = self._query("PRAGMA quick_check(1)")[0][0]
             if problems != "ok":
                 raise Damaged(" ".join(problems.split()))
-            meta, damaged = unseal(dict(self._query("SELECT key, value FROM meta")))
+            meta, damaged = unseal(dict(self._query(_ENTRIES, *KEYS)))
             found = self._query(_SELECT)
         except (sqlite3.DatabaseError, ValueError) as error:
             raise Damaged(str(error)) from error
@@ -124,16 +146,24 @@ class Store:
         bad = [what_is_wrong(*v) for v, row in zip(found, rows, strict=True) if row is None]
         if bad:
             raise Damaged(bad[0])
-        self.last = found[-1][0] if found else 0
+        self.last, self._digest = 0, sha256()
+        self._count(found)
         return meta, [row for row in rows if row is not None]
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
-    def _insert(self, rows: Iterable[Row]) -> None:
+    def _insert(self, rows: Iterable[Row]) -> list[tuple[Any, ...]]:
         values = [(self.last + i, *row.values()) for i, row in enumerate(rows, 1)]
         self._connection.executemany(_INSERT, values)
+        return values
+
+    def _count(self, values: Sequence[tuple[Any, ...]]) -> None:
+        """Take rows, as they are in the file, into the digest; it is one of their checksums."""
+        for number, *_, checksum in values:
+            self.last = number
+            self._digest.update(f"{number} {checksum} ".encode())
 
     def _transaction(self, write: Any) -> None:
         def run() -> None:
@@ -148,8 +178,8 @@ class Store:
 
         self._guard("write to", run)
 
-    def _query(self, statement: str) -> list[tuple[Any, ...]]:
-        return self._connection.execute(statement).fetchall()
+    def _query(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        return self._connection.execute(statement, values).fetchall()
 
     def _guard(self, what: str, action: Any) -> Any:
         try:

@@ -14,7 +14,8 @@ from quell.records.problem import prior_record
 from quell.records.surrogate import solution_members
 from quell.records.tables import evaluation_members, history_members
 from quell.results.from_file import LostSupport
-from quell.results.truncated import N_DRAWS
+from quell.results.posterior import Posterior
+from quell.results.truncated import N_DRAWS, Kept, draw_inside
 from quell.version import __version__
 
 if TYPE_CHECKING:  # the result's own method calls this
@@ -33,9 +34,9 @@ def save_result(result: "Result", path: str | PathLike[str], *, overwrite: bool 
     write_atomically(path, result_bytes(result), overwrite=overwrite)
 
 
-def result_bytes(result: "Result") -> bytes:
-    """The whole file."""
-    return pack({"format.json": about("result"), **result_members(result)})
+def result_bytes(result: "Result", *, n_draws: int = N_DRAWS) -> bytes:
+    """The whole file; ``n_draws`` stand for a support, if there is one."""
+    return pack({"format.json": about("result"), **result_members(result, n_draws)})
 
 
 def about(kind: str) -> dict[str, Any]:
@@ -56,12 +57,12 @@ def about(kind: str) -> dict[str, Any]:
     }
 
 
-def result_members(result: "Result") -> dict[str, Any]:
+def result_members(result: "Result", n_draws: int = N_DRAWS) -> dict[str, Any]:
     """Everything about the result itself, by the names of the members."""
     solution, of_solution = solution_members(result.solution)
     evaluations, of_evaluations = evaluation_members(result.evaluations)
     history, of_history = history_members(result.history)
-    support, of_support = _support_members(result)
+    support, of_support = _support_members(result.posterior, n_draws)
     plain = {
         **{name: getattr(result, name) for name in SCALARS},
         "reasons": list(result.reasons),
@@ -78,22 +79,29 @@ def result_members(result: "Result") -> dict[str, Any]:
     return {"result.json": plain, **solution, **evaluations, **history, **support}
 
 
-def _support_members(result: "Result") -> tuple[dict[str, Any], dict[str, Any] | None]:
+def _support_members(
+    posterior: Posterior, n_draws: int
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Draws inside the support, where there is one: a file cannot hold the function."""
-    posterior = result.posterior
     if posterior.support is None:
         return {}, None
     if isinstance(posterior.support, LostSupport):
         lost = posterior.support
         return {"support/draws.npy": lost.draws}, {"share": lost.share}
-    kept = posterior._kept
-    if kept is not None:
-        return {"support/draws.npy": kept.theta}, {"share": kept.share}
+    kept = posterior._kept if n_draws >= N_DRAWS else _few(posterior, n_draws)
+    if kept is None:  # all of the mixture is inside, or next to nothing: moments are its own
+        kept = _few(posterior, n_draws) or Kept(np.empty((0, posterior.dimension)), 1.0)
+        return {"support/draws.npy": kept.theta}, {"share": None}
+    return {"support/draws.npy": kept.theta}, {"share": kept.share}
+
+
+def _few(posterior: Posterior, n_draws: int) -> Kept | None:
+    """So many draws inside; None for a lost run, next to nothing of whose posterior is."""
+    assert posterior.support is not None
     try:
-        draws = posterior.sample(N_DRAWS, np.random.default_rng(0))
-    except ValueError:  # a lost run: next to nothing of its posterior is inside
-        draws = np.empty((0, posterior.dimension))
-    return {"support/draws.npy": draws}, {"share": None}
+        return draw_inside(n_draws, np.random.default_rng(0), posterior._draw, posterior.support)
+    except ValueError:
+        return None
 
 
 def _prior(result: "Result") -> dict[str, Any] | None:

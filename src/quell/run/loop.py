@@ -13,7 +13,7 @@ from quell.problem import Outcome
 from quell.progress import Progress, Update
 from quell.results import Result
 from quell.run.session import Session
-from quell.run.stopping import default_budget, solution_is_final, too_many_failures
+from quell.run.stopping import STABLE, default_budget, solution_is_final, too_many_failures
 from quell.vbmc import State
 from quell.workers.pool import Pool
 
@@ -134,7 +134,7 @@ class Loop:
             if callback is not None and is_true(callback(update)):
                 self.stop("stopped by the callback")
             elif engine.settings.stop_early and solution_is_final(state, engine.settings):
-                self.stop("the solution is stable")
+                self.stop(STABLE)
         if spent and not engine.pending.asked:
             self.stop(f"the budget of {self.budget} evaluations is spent")
 

@@ -1,7 +1,9 @@
 """A run under way: the engine, and the journal that is written before the engine is told."""
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import nan
 from os import PathLike
@@ -9,14 +11,18 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from quell.errors import FileError, JournalError
 from quell.evaluations import Evaluations
 from quell.evaluations.events import Answered, Asked, Event, Forgotten
 from quell.journal import Journal
+from quell.journal.snapshots import About
 from quell.problem import Problem
 from quell.results import Result
+from quell.results.writing import result_bytes
 from quell.run.beginning import check_seed, head_start, start_points
 from quell.run.engine import Engine
 from quell.run.same_target import refuse_another_target
+from quell.run.so_far import about, restored, snapshot_of
 from quell.settings import Settings
 from quell.workers.pool import Pool
 
@@ -28,12 +34,15 @@ OnReplay = Callable[[int, int], Any]
 class Session:
     """What `quell.Sampler` and `quell.infer` share.
 
-    ``continued`` says from when the journal is, where there was one already.
+    ``continued`` says from when the journal is, where there was one already; ``finished`` is its
+    result, if nothing is left to do: then the engine has not been told of its events.
     """
 
     engine: Engine
     journal: Journal | None = None
     continued: str = ""
+    finished: Result | None = None
+    n_iterations: int = 0
     opened: float = field(default_factory=time.perf_counter)
 
     @classmethod
@@ -47,8 +56,12 @@ class Session:
         start: ArrayLike | Result | None = None,
         evaluations: Evaluations | Sequence[ArrayLike] | None = None,
         on_replay: OnReplay | None = None,
+        would_end: Callable[[About], bool] | None = None,
     ) -> "Session":
-        """Check the arguments of :class:`quell.Sampler`; a journal that exists is replayed."""
+        """Check the arguments of :class:`quell.Sampler`; a journal that exists is replayed.
+
+        Not where it has the result of a run that, by ``would_end``, would end at once.
+        """
         if not isinstance(problem, Problem):
             raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
         settings = Settings() if settings is None else settings
@@ -73,6 +86,10 @@ class Session:
                 book.check_beginning(starts, None if evaluations is None else given)
                 given = book.head_start().as_given(problem)
                 about = book.about()
+                finished = _finished(book, problem, would_end)
+                if finished is not None:
+                    engine = Engine(problem, settings, book.seed, book.starts, given)
+                    return cls(engine, book, about, finished)
                 book.sign()
             session = cls(Engine(problem, settings, book.seed, book.starts, given), book, about)
             session._replay(on_replay)
@@ -89,6 +106,7 @@ class Session:
     def ask(self) -> Asked:
         """The next point, now pending."""
         asked = self.engine.next()
+        self._keep_iteration()
         self.record([asked])
         return asked
 
@@ -113,16 +131,54 @@ class Session:
         result = self.engine.result(reasons, settled_only=settled_only)
         return replace(result, wall_seconds=self.wall_seconds, journal=self.continued)
 
+    def keep(self, result: Result, *, ended: str = "", budget: int = 0) -> None:
+        """Keep a result in the journal; with ``ended``, as that of a run with nothing left to do.
+
+        It is no reason to lose the result if that fails: the journal has what it follows from.
+        """
+        if self.journal is None:
+            return
+        try:
+            data = result_bytes(result)
+            self.journal.keep(
+                data, about(result, self.engine, ended=ended, budget=budget), at_once=True
+            )
+        except (JournalError, ValueError) as error:
+            text = (
+                f"the result is not kept in the journal ({error}); the same call again makes it "
+                "again from what was evaluated"
+            )
+            with suppress(UserWarning):  # where warnings are errors
+                warnings.warn(text, UserWarning, stacklevel=4)
+
+    @property
+    def evaluations(self) -> Evaluations:
+        """All evaluations there are."""
+        return self.engine.table if self.finished is None else self.finished.evaluations
+
     def refuse_another_target(self, pool: Pool) -> None:
         """`AnotherTarget` if the target does not give what the journal has; see `same_target`."""
         if not self.continued or self.journal is None:
             return
-        history = self.engine.settled.history
+        problem, rows = self.engine.problem, [it.noise_sd for it in self.engine.settled.history]
+        if self.finished is not None:
+            problem = problem.with_noise(self.finished.problem["noise"])
+            rows = [row["noise_sd"] for row in self.finished.history]
         refuse_another_target(
-            pool, self.engine.problem, self.journal.evaluated(),
+            pool, problem, self.journal.evaluated(),
             where=f"the journal {str(self.journal.path)!r}",
-            noise_sd=history[-1].noise_sd if history else nan,
+            noise_sd=rows[-1] if rows else nan,
         )  # fmt: skip
+
+    def _keep_iteration(self) -> None:
+        """Keep the result so far in the journal, where an iteration has ended."""
+        n = len(self.engine.settled.history)
+        if self.journal is None or n <= self.n_iterations:
+            return
+        self.n_iterations = n
+        # A convenience for those who look on: whatever is wrong with it, the run goes on.
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+            self.journal.keep(*snapshot_of(self.engine))
 
     def close(self) -> None:
         """Release the journal."""
@@ -140,3 +196,18 @@ class Session:
             done += count
             if count and on_replay is not None:
                 on_replay(done, total)
+
+
+def _finished(
+    book: Journal, problem: Problem, would_end: Callable[[About], bool] | None
+) -> Result | None:
+    """The result in a journal of a run that would end at once; None if it has to be replayed."""
+    snapshot = None if would_end is None else book.finished()
+    if snapshot is None or would_end is None or not would_end(snapshot.about):
+        return None
+    if book.pending:
+        return None
+    try:
+        return restored(snapshot, str(book.path), problem)
+    except FileError:  # of a later format, or damaged: it is made again
+        return None

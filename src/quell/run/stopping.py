@@ -26,8 +26,9 @@ FAILURES_COUNT_FROM = 10
 #: as failures from here on.
 ZEROS_COUNT_FROM = 50
 FEWEST_PER_DIMENSION = 5
-#: The reason of a run that was ended by Ctrl-C.
+#: The reason of a run that was ended by Ctrl-C, and of one whose solution does not change any more.
 INTERRUPTED = "interrupted by the user"
+STABLE = "the solution is stable"
 
 
 def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> None:
@@ -56,11 +57,13 @@ def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
         )
 
 
-def warn_if_too_short(budget: int | None, engine: Engine) -> None:
-    """A `BudgetWarning` at the user's call of `infer` for a budget that no answer is stable in."""
-    state = engine.settled
-    first, needed = len(state.design), evaluations_needed(state.dimension)
-    if budget is None or max(budget, engine.table.n_counted) >= first + needed:
+def warn_if_too_short(budget: int | None, n_counted: int, first: int, dimension: int) -> None:
+    """A `BudgetWarning` at the user's call of `infer` for a budget that no answer is stable in.
+
+    ``first`` is the number of points before the first fit.
+    """
+    needed = evaluations_needed(dimension)
+    if budget is None or max(budget, n_counted) >= first + needed:
         return
     text = (
         f"a budget of {budget} is too small to tell whether the answer is stable: after the first "
