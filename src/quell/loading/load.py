@@ -7,9 +7,12 @@ from typing import Any
 
 from quell.arrays import FloatArray
 from quell.errors import FileError
+from quell.loading.journals import SQLITE, load_journal
+from quell.loading.studies import load_study_file, load_study_folder
 from quell.problem.constraint import Support
 from quell.results import Result
-from quell.results.reading import read_result
+from quell.results.reading import open_archive, result_of
+from quell.studies.result import StudyResult
 
 
 def load(
@@ -17,8 +20,8 @@ def load(
     *,
     constraint: Callable[[FloatArray], Any] | None = None,
     support: Support | None = None,
-) -> Result:
-    """The result in a file that `Result.save` has written.
+) -> Result | StudyResult:
+    """What a run has left on disk: a saved result, a journal, a study. Nothing is changed there.
 
     Nothing in the file is executed, and nothing of it is believed before it is checked: a file of
     unknown origin can do no harm. What comes back is equal bit for bit, the surrogate's predictions
@@ -28,7 +31,9 @@ def load(
     Parameters
     ----------
     path
-        The file. It is not changed.
+        A file that `Result.save` or `StudyResult.save` has written. Or a journal: the result so
+        far, as of the last iteration, also while the run goes on and after a crash; of a finished
+        run its result. Or the folder of a study.
     constraint, support
         Only for problems with a constraint, or with a prior that is zero in a part of the box:
         these are code, which no file has. Draws, moments and marginals of such a posterior come
@@ -37,13 +42,14 @@ def load(
 
     Returns
     -------
-    Result
-        As it was saved.
+    Result or StudyResult
+        As it was saved. Results of a study are read when they are asked for.
 
     Raises
     ------
     FileError
-        There is no such file, it was not written by Quell, it is damaged, or of a newer format.
+        There is no such file, it was not written by Quell, it is damaged, or of a newer format;
+        or a journal that has no result yet.
 
     Examples
     --------
@@ -62,25 +68,36 @@ def load(
     """
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path must be a path, got {type(path).__name__}")
-    place = _place(path)
-    return read_result(place, str(place), constraint=constraint, support=support)
+    place, beginning = _place(path)
+    given: dict[str, Any] = {"constraint": constraint, "support": support}
+    if beginning == SQLITE:
+        return load_journal(place, **given)
+    kind = "study" if place.is_dir() else ""
+    if not kind:
+        with open(place, "rb") as file:
+            archive, about = open_archive(file, str(place))
+            kind = about["kind"]
+            if kind == "result":
+                return result_of(archive, **given)
+        if kind != "study":
+            raise FileError(f"{str(place)!r} has no result but a {kind!r:.50}")
+    if constraint is not None or support is not None:
+        raise TypeError("constraint and support are for a single result, not for a study")
+    return load_study_folder(place) if place.is_dir() else load_study_file(place)
 
 
-def _place(path: str | PathLike[str]) -> Path:
-    """The path, once there is a file that can be opened."""
+def _place(path: str | PathLike[str]) -> tuple[Path, bytes]:
+    """The path, once there is something that can be opened, and how it begins if it is a file."""
     text = fspath(path)
     try:
         place = Path(text)
         if not place.exists():
             raise FileError(f"there is no file {text!r}")
         if place.is_dir():
-            raise FileError(f"{text!r} is a folder: give the path of a file in it")
-        with open(place, "rb"):
-            pass
+            return place, b""
+        if not place.is_file():
+            raise FileError(f"{text!r} is no regular file")
+        with open(place, "rb") as file:
+            return place, file.read(len(SQLITE))
     except OSError as error:
         raise FileError(f"cannot read {text!r}: {error.strerror or error}") from error
-    except FileError:
-        raise
-    except ValueError as error:  # a zero character
-        raise FileError(f"cannot read {text!r}: {error}") from error
-    return place

@@ -13,7 +13,13 @@ from quell.problem import Outcome
 from quell.progress import Progress, Update
 from quell.results import Result
 from quell.run.session import Session
-from quell.run.stopping import STABLE, default_budget, solution_is_final, too_many_failures
+from quell.run.stopping import (
+    STABLE,
+    default_budget,
+    solution_is_final,
+    spent,
+    too_many_failures,
+)
 from quell.vbmc import State
 from quell.workers.pool import Pool
 
@@ -126,7 +132,7 @@ class Loop:
             self.give_up(failure)
         if not len(engine.table):
             return
-        spent = self.is_spent()
+        is_spent = self.is_spent()
         update = self.update(state)
         display.show(update)
         if len(state.history) > self.n_iterations:
@@ -135,8 +141,8 @@ class Loop:
                 self.stop("stopped by the callback")
             elif engine.settings.stop_early and solution_is_final(state, engine.settings):
                 self.stop(STABLE)
-        if spent and not engine.pending.asked:
-            self.stop(f"the budget of {self.budget} evaluations is spent")
+        if is_spent and not engine.pending.asked:
+            self.stop(spent(self.budget or 0))
 
     def stop(self, reason: str) -> None:
         """No more points, for this reason, unless there is an earlier one."""

@@ -16,7 +16,7 @@ from quell.results.reading import read_result
 from quell.results.writing import result_bytes
 from quell.run.engine import Engine
 from quell.run.report import make_result
-from quell.run.stopping import STABLE, default_budget
+from quell.run.stopping import STABLE, default_budget, spent
 from quell.vbmc import best_iteration
 from quell.vbmc.evidence import Evidence
 
@@ -64,13 +64,11 @@ def about(
 def would_end_at_once(about: About, budget: int | None) -> bool:
     """Whether a finished run would evaluate nothing more if it was continued with this budget.
 
-    >>> spent = About(20, 3, ended="the budget of 20 evaluations is spent", budget=20)
-    >>> would_end_at_once(spent, 20), would_end_at_once(spent, 30)
+    >>> all_spent = About(20, 3, ended=spent(20))
+    >>> would_end_at_once(all_spent, 20), would_end_at_once(all_spent, 30)
     (True, False)
     """
-    if about.ended == STABLE:
-        return True
-    return about.budget == (about.default_budget if budget is None else budget)
+    return about.ended in (STABLE, spent(about.default_budget if budget is None else budget))
 
 
 def restored(snapshot: Snapshot, where: str, problem: Problem) -> Result:

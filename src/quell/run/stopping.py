@@ -31,6 +31,11 @@ INTERRUPTED = "interrupted by the user"
 STABLE = "the solution is stable"
 
 
+def spent(budget: int) -> str:
+    """The reason of a run that has used up its budget."""
+    return f"the budget of {budget} evaluations is spent"
+
+
 def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> None:
     """``ValueError`` for what is no budget; None is the default one.
 

@@ -9,7 +9,7 @@ from hashlib import sha256
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from quell.errors import JournalError
 from quell.journal import read_journal
@@ -56,13 +56,48 @@ def check_names(names: Iterable[str]) -> None:
             )
 
 
-class StudyFolder:
-    """Where a study keeps its runs; made if it is not there."""
+def read_rows(folder: Path) -> tuple[Row, ...]:
+    """The rows of all runs in the folder of a study, by name and seed; nothing is written.
 
-    def __init__(self, path: str | PathLike[str]) -> None:
+    Runs that are not finished have an error that says how far they are.
+    """
+    rows = []
+    for journal in folder.glob(f"*{JOURNAL}"):
+        content = _read_summary(journal.with_name(journal.name.removesuffix(JOURNAL) + SUMMARY))
+        rows.append(_unfinished(journal) if content is None else content[1])
+    return tuple(sorted(rows, key=lambda row: (row.problem, row.seed)))
+
+
+def _unfinished(journal: Path) -> Row:
+    name, _, seed = journal.name.removesuffix(JOURNAL).rpartition("-seed")
+    number = int(seed) if name and seed.isdecimal() and len(seed) < 40 else 0
+    try:
+        n = read_journal(journal).evaluations.n_counted
+    except JournalError as error:
+        return Row(unquote(name or seed), number, error=str(error))
+    return Row(unquote(name or seed), number, error=f"not finished: {n} evaluations so far")
+
+
+def _read_summary(path: Path) -> tuple[int | None, Row] | None:
+    """The budget and the row of a finished run; None if there is none, or it is damaged."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["checksum"] != _checksum(content["budget"], content["row"]):
+            return None
+        return content["budget"], _read_row(content["row"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None  # it is made again from the journal
+
+
+class StudyFolder:
+    """Where a study keeps its runs; made if it is not there, unless told otherwise."""
+
+    def __init__(self, path: str | PathLike[str], *, make: bool = True) -> None:
         if not isinstance(path, str | PathLike):
             raise TypeError(f"folder must be a path, got {type(path).__name__}")
         self.path = Path(fspath(path)).absolute()
+        if not make:
+            return
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -94,15 +129,12 @@ class StudyFolder:
 
     def finished(self, name: str, seed: int, budget: int | None) -> Row | None:
         """The row of a run that was finished with this budget; None if there is none."""
-        try:
-            content = json.loads(self._summary(name, seed).read_text(encoding="utf-8"))
-            if content["checksum"] != _checksum(content["budget"], content["row"]):
-                return None
-            row = _read_row(content["row"])
-            same = content["budget"] == budget and (row.problem, row.seed) == (name, seed)
-            return row if same and self.journal(name, seed).exists() else None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return None  # it is made again from the journal
+        found = _read_summary(self._summary(name, seed))
+        if found is None:
+            return None
+        of_budget, row = found
+        same = of_budget == budget and (row.problem, row.seed) == (name, seed)
+        return row if same and self.journal(name, seed).exists() else None
 
     def finish(self, row: Row, budget: int | None) -> None:
         """Keep the row of a run that was finished with this budget."""

@@ -92,8 +92,7 @@ class StudyResult:
     def result(self, problem: str, seed: int | None = None) -> Result:
         """The result of a finished run; ``seed`` may be left out where there is only one.
 
-        A run that was finished by an earlier call is replayed from its journal, which costs the
-        algorithm's time but no evaluations.
+        That of a run that was finished by an earlier call is read from its journal.
         """
         rows = [row for row in self.rows if row.problem == problem and seed in (None, row.seed)]
         if len(rows) != 1:
@@ -130,6 +129,25 @@ class StudyResult:
             writer.writerows(
                 {name: csv_cell(cell) for name, cell in row.items()} for row in self.to_dicts()
             )
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = True) -> None:
+        """Write all rows and results to one file, from which `quell.load` makes them again.
+
+        Parameters
+        ----------
+        path
+            Where, for instance "study.quell".
+        overwrite
+            Whether a ``.quell`` file that is there is replaced. Any other file never is.
+
+        Raises
+        ------
+        FileError
+            It cannot be written there; what was there is as it was.
+        """
+        from quell.studies.saving import save_study  # it needs what most studies never do
+
+        save_study(self, path, overwrite=overwrite)
 
     def __len__(self) -> int:
         return len(self.rows)
