@@ -39,9 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(chosen.action(chosen))
     except ValueError as error:
         from quell.bench.problems.base import BenchError
+        from quell.errors import FileError
         from quell.text import printable
 
-        if not isinstance(error, BenchError):
+        if not isinstance(error, BenchError | FileError):
             raise
         print(f"quell: {printable(' '.join(str(error).split()))}", file=sys.stderr)
         return 2
@@ -62,6 +63,12 @@ def build_parser() -> argparse.ArgumentParser:
     demo.add_argument("--out", default="demo", metavar="DIR", help="folder for the figure (demo)")
     demo.add_argument("--seed", type=int, default=2, help="random seed (2)")
     demo.set_defaults(action=_demo)
+
+    showing = commands.add_parser("show", help="what is in a saved result, a journal or a study")
+    showing.add_argument("run", metavar="RUN",
+                         help="a .quell file, a journal (also of a run under way), or the folder "
+                              "of a study")  # fmt: skip
+    showing.set_defaults(action=_show)
 
     bench = commands.add_parser("bench", help="benchmark problems with known answers")
     parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
@@ -127,6 +134,13 @@ def _demo(chosen: argparse.Namespace) -> int:
     except OSError as error:
         raise BenchError(f"cannot make the folder {out}: {error.strerror}") from None
     run_demo(out, seed=chosen.seed)
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    from quell.loading.show import show
+
+    print(show(chosen.run))
     return 0
 
 
