@@ -13,6 +13,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from fault_cases import ARGUMENTS, PROBLEMS, SAMPLERS, Case, problem, run
+from fault_files import FILES
 from helpers.problems import QUICK, noisy
 
 from quell import Sampler, infer
@@ -305,6 +306,7 @@ GROUPS = {
     "During a run: targets and workers": TARGETS,
     "Programs as targets": PROGRAMS,
     "Journals": JOURNALS,
+    "Files": FILES,
     "Ask and tell": SAMPLERS,
     "Studies and benchmarks": CAMPAIGNS,
 }

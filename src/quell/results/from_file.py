@@ -22,12 +22,12 @@ class LostSupport:
     share: float | None
     prior: dict[str, Any] | None = None
 
-    def __call__(self, theta: FloatArray) -> BoolArray:
+    def __call__(self, _: FloatArray) -> BoolArray:
         """``ValueError``: nobody knows."""
         raise ValueError(
             "this posterior ends at the edge of a constraint, or of a prior that is a function, "
             "which files cannot hold: pass it again, quell.load(path, constraint=...) or "
-            f"support=..., to have densities and the mode (asked for {len(theta)} points)"
+            "support=..., to have densities and the mode"
         )
 
     @property
