@@ -249,6 +249,8 @@ class Sampler:
     def result(self) -> Result:
         """Posterior and evidence as they are known now; changes nothing, but takes its time.
 
+        A journal keeps it for `quell.load`, until there is a newer one.
+
         Returns
         -------
         Result

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import warnings
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -268,6 +269,30 @@ class TestLoading:
     def test_one_of_an_earlier_version(self):
         with pytest.raises(FileError, match=r"no result yet: .* quell.fit\(problem, quell.read_jo"):
             quell.load(OLD)
+
+    def test_one_with_changed_bytes(self, finished, path):
+        """A `FileError`, or what is in it, perhaps with a warning: nothing else."""
+        whole, first = finished[0].read_bytes(), quell.load(finished[0])
+        rng = np.random.default_rng(1)
+        for place in [*range(0, 100, 9), *rng.integers(100, len(whole), 25)]:
+            data = bytearray(whole)
+            data[place] ^= 1 << rng.integers(8)
+            path.write_bytes(data)
+            try:
+                result = quell.load(path)
+            except FileError:
+                continue
+            assert_equal(replace(result, journal=first.journal), first)
+
+    def test_made_with_another_version(self, finished, path):
+        shutil.copy(finished[0], path)
+        with closing(sqlite3.connect(path)) as connection:
+            [about] = connection.execute(
+                "SELECT value FROM meta WHERE key = ?", (ABOUT,)
+            ).fetchone()
+        about = json.dumps(json.loads(about) | {"version": "0.0.1"})
+        execute(path, "UPDATE meta SET value = ? WHERE key = ?", about, ABOUT)
+        assert "the result made with quell 0.0.1" in small(journal=path).summary()
 
     @pytest.mark.parametrize("cut", [50, 3000, 9000])
     def test_one_that_is_cut_off(self, finished, path, cut):

@@ -5,7 +5,7 @@ import json
 import os
 import warnings
 import zipfile
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +15,14 @@ from helpers.problems import QUICK
 from scipy import stats
 
 import quell
-from quell import FileError, Posterior, Problem, Settings
+from quell import FileError, Posterior, Problem, Result, Settings
 from quell.archive import atomic
 from quell.mixture import Mixture
-from quell.records.shapes import mixture_parts, restore_mixture
+from quell.records.problem import prior_record, restore_problem
+from quell.records.shapes import mixture_parts, restore_mixture, restore_space, space_parts
+from quell.results.writing import SCALARS
+from quell.space import InferenceSpace
+from quell.text import jsonable
 
 FORMAT_1 = Path(__file__).parent / "data" / "format-1.quell"
 #: What is in that file, as it was when it was written.
@@ -80,6 +84,33 @@ class TestEverythingComesBack:
         assert about["versions"]["quell"] == quell.__version__
         assert set(about["versions"]) == {"quell", "numpy", "scipy", "python"}
         assert about["written"].endswith("+00:00")
+
+    def test_no_field_is_forgotten(self):
+        """Whoever adds a field to `Result` has to say how it is saved, or that it is not."""
+        parts = {
+            "posterior", "verdict", "reasons", "solution", "history", "evaluations", "settings",
+            "problem", "log_prior",
+        }  # fmt: skip
+        not_saved = {"iterations"}
+        assert {field.name for field in fields(Result)} == parts | not_saved | set(SCALARS)
+
+    @pytest.mark.parametrize("softness", [None, [0.1, np.nan, 0.3, 1 / 3, np.nan, np.nan]])
+    def test_spaces_of_all_kinds_bit_for_bit(self, softness):
+        inf = np.inf
+        with pytest.warns(UserWarning, match="too close to a hard bound"):
+            space = InferenceSpace.from_bounds(
+                [0, 0, 0, -inf, 7, -inf, 0], [1, 5, inf, 2, 7, inf, 360],
+                [0.0, 1, 0, -3, 7, -2, 300], [1.0, 5, 4, 2, 7, 2, 660],
+                names=list("abcdefg"), bounded="probit", periodic=["g"],
+            )  # fmt: skip
+        space = space if softness is None else space.with_softness(softness)
+        rng = np.random.default_rng(1)
+        root = rng.standard_normal((6, 6))
+        space = space.whitened(root @ root.T)
+        again = restore_space(space_parts(space))  # no warning, a second time
+        x = rng.standard_normal((30, 6))
+        np.testing.assert_array_equal(again.to_original(x), space.to_original(x))
+        np.testing.assert_array_equal(again.log_jacobian(x), space.log_jacobian(x))
 
     def test_weights_of_a_mixture_keep_their_last_digit(self):
         rng = np.random.default_rng(1)
@@ -153,6 +184,23 @@ class TestPriors:
         assert (again.log_prior is not None) is known
         if known:
             np.testing.assert_array_equal(again.log_prior(points), problem.log_prior(points))
+
+    def test_bounds_that_end_where_the_prior_does_and_integers(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            problem = Problem(
+                exact, lower=[-9, 1, 4, 0], upper=[9, 9, 4, 24], plausible_lower=[1, 2, 4, 20],
+                plausible_upper=[3, 5, 4, 28], integer=[False, True, False, False],
+                periodic=[False, False, False, True], names=list("abcd"), noise_guess=2.0,
+                noise="unknown",
+                prior=[stats.gamma(2), stats.norm(3, 2), None, stats.norm(20, 5)],
+            )  # fmt: skip
+        described = json.loads(json.dumps(problem.fingerprint()))
+        prior = json.loads(json.dumps(jsonable(prior_record(problem))))
+        again = restore_problem(described, prior)
+        assert {**again.fingerprint(), "noise_guess": 2.0} == problem.fingerprint()
+        theta = np.array([[1.3, 2.6, 4.0, 25.0], [-1.0, 3.0, 4.0, 3.0]])
+        np.testing.assert_array_equal(again.log_prior(theta), problem.log_prior(theta))
 
     def test_a_distribution_that_only_has_the_name_of_one(self, result, tmp_path):
         class Norm(stats.rv_continuous):

@@ -17,6 +17,7 @@ from typing import Any
 from quell.archive.plain import restore
 from quell.journal.recovery import readable
 from quell.journal.store import UNREADABLE
+from quell.version import __version__
 
 BYTES, ABOUT = "snapshot", "snapshot_about"
 _SELECT = "SELECT value FROM meta WHERE key = ?"
@@ -29,7 +30,8 @@ class About:
     ``evaluations`` counts those in it that count, ``iterations`` those of the algorithm;
     ``events`` is the digest of all events it follows from. ``ended`` is why the run ended, "" while
     it goes on; else ``budget`` is the one it had, and ``default_budget`` the one it would have had
-    without any. ``at`` is the time in seconds since 1970, and ``digest`` that of the bytes.
+    without any. ``at`` is the time in seconds since 1970, ``version`` that of Quell, and ``digest``
+    that of the bytes.
     """
 
     evaluations: int
@@ -39,6 +41,7 @@ class About:
     budget: int = 0
     default_budget: int = 0
     at: float = field(default_factory=time.time)
+    version: str = __version__
     digest: str = ""
 
 

@@ -37,6 +37,11 @@ class LostSupport:
 
     def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
         """``n`` of the draws (n, D) in random order; more than there are, with repetitions."""
+        if not len(self.draws):
+            raise ValueError(
+                "next to nothing of this posterior is where the prior is positive and the "
+                "constraint holds: the run had not found the posterior there"
+            )
         if n > len(self.draws):
             return self.draws[rng.integers(len(self.draws), size=n)]
         return self.draws[rng.permutation(len(self.draws))[:n]]

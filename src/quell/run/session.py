@@ -24,6 +24,7 @@ from quell.run.engine import Engine
 from quell.run.same_target import refuse_another_target
 from quell.run.so_far import about, restored, snapshot_of
 from quell.settings import Settings
+from quell.version import __version__
 from quell.workers.pool import Pool
 
 #: Called with the evaluations replayed so far and those there are.
@@ -88,8 +89,11 @@ class Session:
                 about = book.about()
                 finished = _finished(book, problem, would_end)
                 if finished is not None:
+                    result, made_with = finished
+                    if made_with != __version__:  # this version might give another one
+                        about += f", and the result made with quell {made_with}"
                     engine = Engine(problem, settings, book.seed, book.starts, given)
-                    return cls(engine, book, about, finished)
+                    return cls(engine, book, about, result)
                 book.sign()
             session = cls(Engine(problem, settings, book.seed, book.starts, given), book, about)
             session._replay(on_replay)
@@ -200,14 +204,17 @@ class Session:
 
 def _finished(
     book: Journal, problem: Problem, would_end: Callable[[About], bool] | None
-) -> Result | None:
-    """The result in a journal of a run that would end at once; None if it has to be replayed."""
+) -> tuple[Result, str] | None:
+    """The result in a journal of a run that would end at once, and the version it was made with.
+
+    None if the run has to be replayed.
+    """
     snapshot = None if would_end is None else book.finished()
     if snapshot is None or would_end is None or not would_end(snapshot.about):
         return None
     if book.pending:
         return None
     try:
-        return restored(snapshot, str(book.path), problem)
+        return restored(snapshot, str(book.path), problem), snapshot.about.version
     except FileError:  # of a later format, or damaged: it is made again
         return None
