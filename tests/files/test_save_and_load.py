@@ -189,8 +189,8 @@ class TestPriors:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             problem = Problem(
-                exact, lower=[-9, 1, 4, 0], upper=[9, 9, 4, 24], plausible_lower=[1, 2, 4, 20],
-                plausible_upper=[3, 5, 4, 28], integer=[False, True, False, False],
+                exact, lower=[-9, 1, 4, 0], upper=[9, 9, 4, 24], plausible_lower=[1, 2, 4, 16],
+                plausible_upper=[3, 5, 4, 23], integer=[False, True, False, False],
                 periodic=[False, False, False, True], names=list("abcd"), noise_guess=2.0,
                 noise="unknown",
                 prior=[stats.gamma(2), stats.norm(3, 2), None, stats.norm(20, 5)],
