@@ -20,6 +20,7 @@ DIGITS = 9
 def shorten(array: FloatArray) -> Any:
     """An array as nested lists of numbers with nine digits.
 
+    >>> import numpy as np
     >>> shorten(np.array([[1 / 3, 2.0]]))
     [[0.333333333, 2.0]]
     """
@@ -47,6 +48,7 @@ def restore_posterior(data: dict[str, Any], support: Support | None = None) -> P
     (``Problem.support``). Records of earlier versions have no softness, for there was none, and no
     mask of integers.
 
+    >>> import numpy as np
     >>> from quell.mixture import Mixture
     >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
