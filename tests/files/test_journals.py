@@ -269,6 +269,7 @@ class TestLoading:
     def test_one_of_an_earlier_version(self):
         with pytest.raises(FileError, match=r"no result yet: .* quell.fit\(problem, quell.read_jo"):
             quell.load(OLD)
+        assert sorted(path.suffix for path in OLD.parent.iterdir()) == [".quelljournal"] * 2
 
     def test_one_with_changed_bytes(self, finished, path):
         """A `FileError`, or what is in it, perhaps with a warning: nothing else."""

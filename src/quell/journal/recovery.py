@@ -14,7 +14,7 @@ from quell.errors import JournalError
 from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, unseal
 from quell.journal.rows import Row
 from quell.journal.store import SELECT_ONE, UNREADABLE, Store, refuse_other_tables
-from quell.journal.write_ahead import ignored_frames, log_of
+from quell.journal.write_ahead import ignored_frames, is_write_ahead, log_of
 
 SIDES = ("-journal", "-wal", "-shm")  # files SQLite keeps beside its own; the last is no data
 #: Rows are looked for until this many ids in a row are missing.
@@ -39,13 +39,14 @@ def salvage(path: Path) -> Salvage:
 @contextmanager
 def readable(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection by which a journal can be read, as far as it can; nothing is written there."""
-    if not _is_cut_off(path):
+    if not _is_cut_off(path) and not is_write_ahead(path):
         with closing(_connect(path, "ro")) as connection:
             if _can_read(connection):
                 yield connection
                 return
     # SQLite refuses a file shorter than its header says, and one whose last transaction has to be
-    # undone, or taken from its log, where it must not write. So a copy is read.
+    # undone, or taken from its log, where it must not write; to read a file that may have a log it
+    # makes one. So a copy is read.
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "journal"
         shutil.copyfile(path, copy)
