@@ -15,7 +15,7 @@ import quell
 LAYERS = (
     ("arrays", "errors", "text", "threads", "version"),
     ("archive", "checks", "distances"),
-    ("streams",),
+    ("interface", "streams"),
     ("space",),
     ("problem",),
     ("evaluations", "likelihoods"),

@@ -14,7 +14,7 @@ from quell.infer import fit, infer
 from quell.journal import read_journal
 from quell.loading import load
 from quell.problem import Problem
-from quell.results import Marginal, Posterior, Result
+from quell.results import Marginal, Posterior, Result, kl_divergence, mmtv
 from quell.sampler import Sampler
 from quell.settings import Settings
 from quell.studies.result import StudyResult
@@ -41,8 +41,10 @@ __all__ = [
     "fit",
     "infer",
     "join_evaluations",
+    "kl_divergence",
     "likelihoods",
     "load",
+    "mmtv",
     "predictive_check",
     "read_journal",
     "study",

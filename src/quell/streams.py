@@ -59,6 +59,22 @@ class BenchStream(IntEnum):
     JITTER = 1_000_000_002  #: what its reported SD is off by, on the same
 
 
+def as_generator(given: np.random.Generator | int) -> np.random.Generator:
+    """The generator itself, or that of a seed; ``TypeError`` for anything else.
+
+    >>> bool(as_generator(3).random() == np.random.default_rng(3).random())
+    True
+    """
+    if isinstance(given, np.random.Generator):
+        return given
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
+        raise TypeError(
+            "rng must be a seed (a non-negative integer) or a numpy.random.Generator "
+            f"(numpy.random.default_rng(seed)), got {given!r:.100}"
+        )
+    return np.random.default_rng(int(given))
+
+
 def rng_for_bench(seed: int, stream: BenchStream) -> np.random.Generator:
     """The generator of something the benchmark draws beside a run with this seed."""
     return np.random.default_rng([seed, stream])

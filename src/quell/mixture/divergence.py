@@ -6,6 +6,24 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from quell.arrays import FloatArray
 
 
+def gaussian_kl(
+    mean_a: FloatArray, covariance_a: FloatArray, mean_b: FloatArray, covariance_b: FloatArray
+) -> float:
+    """KL divergence KL(a‖b) of two normals; infinite if a covariance is singular to rounding.
+
+    >>> gaussian_kl(np.zeros(2), np.eye(2), np.array([1.0, 0.0]), np.eye(2))
+    0.5
+    """
+    try:
+        factor_a, factor_b = cho_factor(covariance_a), cho_factor(covariance_b)
+    except LinAlgError:
+        return float("inf")
+    shift = mean_a - mean_b
+    trace = np.trace(cho_solve(factor_b, covariance_a))
+    logs = np.log(np.diag(factor_b[0]) / np.diag(factor_a[0])).sum()
+    return float(0.5 * (trace + shift @ cho_solve(factor_b, shift) - len(mean_a)) + logs)
+
+
 def gaussian_skl(
     mean_a: FloatArray, covariance_a: FloatArray, mean_b: FloatArray, covariance_b: FloatArray
 ) -> float:

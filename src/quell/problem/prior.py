@@ -6,6 +6,7 @@ prior                             meaning
 None                              uniform on the box; improper if a bound is infinite
 a sequence of distributions       independent parameters; None for fixed ones
 one distribution                  joint, over all parameters; or of the one parameter
+a posterior                       of an earlier run, over parameters of the same names
 a function θ (D,) -> float        the log density itself, called point by point
 "included"                        the target returns the log joint: the log density is 0
 ================================  ==========================================================
@@ -70,7 +71,10 @@ class Prior:
     @property
     def may_be_zero(self) -> bool:
         """Whether the density may be zero within the bounds, in more than single parameters."""
-        return self.constraint is not None or isinstance(self.density, Joint | Function)
+        if isinstance(self.density, Joint):
+            certain = not getattr(self.density.distribution, "may_be_zero", True)
+            return self.constraint is not None or not certain
+        return self.constraint is not None or isinstance(self.density, Function)
 
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density (n,) at points θ (n, D), −inf outside the hard bounds.
@@ -100,6 +104,9 @@ class Prior:
             for i, marginal in enumerate(self.density.marginals):
                 low, high = _support(marginal)
                 lower[i], upper[i] = max(lower[i], low), min(upper[i], high)
+        elif isinstance(self.density, Joint) and hasattr(self.density.distribution, "box"):
+            low, high = self.density.distribution.box  # of an earlier posterior
+            lower, upper = np.maximum(lower, low), np.minimum(upper, high)
         return lower, upper
 
     def describe(self) -> dict[str, Any]:
@@ -181,6 +188,10 @@ def _constant_prior(prior: str | None, bounds: Bounds) -> Prior:
 
 def _density(prior: Any, bounds: Bounds) -> Density:
     names = bounds.names
+    if hasattr(prior, "as_prior"):  # a posterior, which this room does not know
+        prior = prior.as_prior()
+    if hasattr(prior, "for_parameters"):
+        return Joint(prior.for_parameters(bounds), names)
     if is_discrete(prior):
         _refuse_discrete("prior", prior)
     if is_one_dimensional(prior):
@@ -216,6 +227,8 @@ def _marginal(i: int, entry: Any, bounds: Bounds) -> Any:
             f"{who} is None but the parameter is not fixed (for a uniform prior pass "
             "scipy.stats.uniform(lower, upper - lower))"
         )
+    if hasattr(entry, "to_scipy"):  # the marginal of a posterior, which this room does not know
+        return entry.to_scipy()
     if is_discrete(entry):
         _refuse_discrete(who, entry)
     if is_scipy("rv_continuous", entry):

@@ -1,7 +1,8 @@
 """What a run returns: the posterior, the evidence, and how they came about."""
 
+from quell.results.divergence import Divergence, kl_divergence, mmtv
 from quell.results.marginal import Marginal
 from quell.results.posterior import Posterior
 from quell.results.result import Result
 
-__all__ = ["Marginal", "Posterior", "Result"]
+__all__ = ["Divergence", "Marginal", "Posterior", "Result", "kl_divergence", "mmtv"]

@@ -87,6 +87,19 @@ def moments(
     return mean, sd, covariance
 
 
+def moments_of_one(
+    coordinate: Coordinate, weights: FloatArray, means: FloatArray, sds: FloatArray, integer: bool
+) -> tuple[float, float]:
+    """Mean and SD of one parameter, given the mixture in its v: (K,) each."""
+    used = weights > 0
+    weights = weights[used]
+    terms = _terms(coordinate, means[used], sds[used], weights, integer)
+    centre = weights @ terms.means
+    variance = weights @ (terms.variances + (terms.means - centre) ** 2)
+    with np.errstate(over="ignore"):
+        return float(terms.origin + terms.unit * centre), float(terms.unit * np.sqrt(variance))
+
+
 def _correlation(mixture: Mixture, space: InferenceSpace) -> FloatArray:
     """Correlations (D, D) of v under any one component."""
     factor = space.rotation * (space.scales * mixture.lengths)

@@ -1,16 +1,20 @@
 """The posterior a user works with: a mixture in inference space, seen in their own parameters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray, at_peace
-from quell.checks import generator
+from quell.checks import integer as whole_number
+from quell.interface import import_extra
 from quell.mixture import Mixture
 from quell.problem.constraint import Support
 from quell.problem.integers import round_to_integers
+from quell.results.as_prior import PosteriorPrior
 from quell.results.from_file import LostSupport
 from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
@@ -22,6 +26,8 @@ from quell.results.truncated import (
     draw_inside,
 )
 from quell.space import InferenceSpace
+from quell.streams import as_generator
+from quell.text import printable
 
 #: Component means from which the mode is searched, the densest first.
 MODE_STARTS = 3
@@ -89,7 +95,7 @@ class Posterior:
         """Number of parameters, fixed ones included."""
         return self.space.n_parameters
 
-    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, n: int, rng: np.random.Generator | int = 0) -> FloatArray:
         """Draw from the posterior.
 
         Parameters
@@ -97,14 +103,15 @@ class Posterior:
         n
             Number of draws.
         rng
-            Where their randomness comes from.
+            Where their randomness comes from: a generator, or a seed. Without one the seed is 0,
+            and the draws are the same every time.
 
         Returns
         -------
         Draws (n, dimension), always inside the bounds, in random order; shares of the components
         vary as little as n allows. Of a posterior that is hardly in its support draws are repeated.
         """
-        rng = generator(rng)
+        rng, n = as_generator(rng), whole_number("n", n, least=0)
         if self.support is None:
             return self._draw(n, rng)
         if isinstance(self.support, LostSupport):
@@ -142,6 +149,7 @@ class Posterior:
         Returns
         -------
         Log densities (...), -inf out of bounds and where a fixed parameter has another value.
+        `log_pdf` is the same, and `pdf` the density itself.
         """
         theta = np.asarray(theta, dtype=np.float64)
         inside = self.space.contains(theta)
@@ -149,12 +157,26 @@ class Posterior:
         if inside.any():
             x = self.space.to_inference(theta[inside])
             out[inside] = self.mixture.log_density(x) - self.space.log_jacobian(x)
-        if self._kept is not None and inside.any():
-            assert self.support is not None
-            out[inside] -= np.log(self._kept.share)
+        return self._in_support(theta, out)
+
+    def _in_support(self, theta: FloatArray, logs: FloatArray) -> FloatArray:
+        """Log densities (...) of the mixture at θ (..., dimension), as those of the posterior."""
+        if self._kept is None:
+            return logs
+        assert self.support is not None
+        inside = np.asarray(logs > -np.inf)
+        if inside.any():
+            logs[inside] -= np.log(self._kept.share)
             inside[inside] = self.support(theta[inside])
-            out[~inside] = -np.inf
-        return out
+        return np.where(inside, logs, -np.inf)
+
+    def log_pdf(self, theta: ArrayLike) -> FloatArray:
+        """The same as `log_density`."""
+        return self.log_density(theta)
+
+    def pdf(self, theta: ArrayLike) -> FloatArray:
+        """Density (...) over the free parameters at points (..., dimension)."""
+        return np.exp(self.log_density(theta))
 
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -176,6 +198,47 @@ class Posterior:
     def sd(self) -> FloatArray:
         """Standard deviations, (dimension,)."""
         return self._moments[1].copy()
+
+    def correlation(self) -> FloatArray:
+        """Correlations, (dimension, dimension); nan for fixed parameters, which have none."""
+        sd = np.where(self.space.free, self.sd(), np.nan)
+        correlation = np.clip(self.covariance() / sd / sd[:, None], -1.0, 1.0)
+        correlation[np.diag_indices_from(correlation)] = np.where(self.space.free, 1.0, np.nan)
+        return correlation
+
+    def median(self) -> FloatArray:
+        """Medians of all parameters, (dimension,)."""
+        return self._of_marginals(lambda marginal: marginal.median(), ())
+
+    def interval(
+        self, confidence: float = 0.95, parameter: int | np.integer | str | None = None
+    ) -> FloatArray:
+        """Central intervals that have this share of each parameter's probability.
+
+        Parameters
+        ----------
+        confidence
+            The share, between 0 and 1.
+        parameter
+            Name or index of one parameter; all by default.
+
+        Returns
+        -------
+        Their two ends, (dimension, 2), or (2,) for one parameter; equal for fixed ones. Where the
+        first end of a periodic parameter is larger, its interval goes through the bounds.
+        """
+        if parameter is not None:
+            return self.marginal(parameter).interval(confidence)
+        return self._of_marginals(lambda marginal: marginal.interval(confidence), (2,))
+
+    def _of_marginals(
+        self, figure: Callable[[Marginal], Any], shape: tuple[int, ...]
+    ) -> FloatArray:
+        """A figure of this shape of each parameter's marginal; fixed ones have their value."""
+        out = np.empty((self.dimension, *shape))
+        for i, free in enumerate(self.space.free):
+            out[i] = figure(self.marginal(i)) if free else self.space.bounds.lower[i]
+        return out
 
     def mode(self) -> FloatArray:
         """The point (dimension,) of highest density in the user's parameters.
@@ -226,8 +289,45 @@ class Posterior:
             raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
         column = int(self.space.free[:parameter].sum())
         marginal = Marginal(
-            self.space, int(parameter), column, *along(self.mixture, self.space, column)
-        )
+            self.space, int(parameter), column, *along(self.mixture, self.space, column),
+            integer=self.integer is not None and self.integer[parameter],
+        )  # fmt: skip
         if self._kept is None:
             return marginal
         return CutMarginal.of(marginal, self._kept.theta[:, parameter])
+
+    def to_scipy(self, parameter: int | np.integer | str) -> Any:
+        """The marginal of one parameter as a frozen distribution of ``scipy.stats``.
+
+        Parameters
+        ----------
+        parameter
+            Its name, or its index.
+        """
+        return self.marginal(parameter).to_scipy()
+
+    def as_prior(self) -> PosteriorPrior:
+        """The posterior as ``prior=`` of another `Problem` with the same names, in any order.
+
+        What was learnt from one set of data is then known to the inference from the next one, and
+        its log evidence is that of the new data given the old. Normalised, zero outside the bounds
+        and the support, and a probability for integers.
+        """
+        return PosteriorPrior(self, tuple(range(self.dimension)))
+
+    def to_pandas(self, n: int = 1000, rng: np.random.Generator | int = 0) -> Any:
+        """Draws as a pandas ``DataFrame`` with a column for each parameter.
+
+        Parameters
+        ----------
+        n, rng
+            Number of draws, and a seed or a generator, as in `sample`.
+        """
+        pandas = import_extra("pandas", "to_pandas", "use posterior.sample(n) for an array")
+        return pandas.DataFrame(self.sample(n, rng), columns=list(self.names))
+
+    def __repr__(self) -> str:
+        names = ", ".join(printable(name) for name in self.names)
+        return (
+            f"Posterior of {names}: a mixture of {self.mixture.n_components} normal distributions"
+        )

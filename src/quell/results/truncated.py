@@ -62,11 +62,14 @@ class CutMarginal(Marginal):
     """The marginal of one parameter of a posterior that ends at the edge of a support.
 
     That of the mixture, times a ``factor`` (B,) between neighbouring ``ends`` (B + 1,) in v, by
-    which every one of the B bins has the probability that the draws in the support say.
+    which every one of the B bins has the probability that the draws in the support say. ``centre``
+    and ``spread`` are mean and SD of these draws.
     """
 
     ends: FloatArray
     factor: FloatArray
+    centre: float
+    spread: float
 
     @classmethod
     def of(cls, whole: Marginal, values: FloatArray) -> "CutMarginal":
@@ -78,7 +81,18 @@ class CutMarginal(Marginal):
         below = whole._standard_cdf(ends)
         factor = counts / len(v) / np.maximum(np.diff(below), np.finfo(np.float64).tiny)
         same = {field.name: getattr(whole, field.name) for field in fields(whole)}
-        return cls(**same, ends=ends, factor=factor)
+        centre, spread = float(np.mean(values)), float(np.std(values, ddof=1))
+        return cls(**same, ends=ends, factor=factor, centre=centre, spread=spread)
+
+    def support(self) -> tuple[float, float]:
+        """The ends of the values of positive density, as far as the draws tell."""
+        if self.space.bounds.periodic[self.parameter]:
+            return super().support()
+        low, high = self.space.coordinate(self.parameter).value(self.ends[[0, -1]])
+        return float(low), float(high)
+
+    def _moments(self) -> tuple[float, float]:
+        return self.centre, self.spread
 
     def _corrected(self, density: FloatArray, v: FloatArray) -> FloatArray:
         bins = np.searchsorted(self.ends, v, side="right") - 1
