@@ -67,8 +67,8 @@ def kl_divergence(
     >>> space = InferenceSpace.from_bounds(-np.inf, np.inf, -0.5, 0.5, names=["a"])
     >>> one = Posterior(Mixture([1.0], [[0.0]], [1.0], [1.0]), space)
     >>> other = Posterior(Mixture([1.0], [[1.0]], [1.0], [1.0]), space)
-    >>> kl_divergence(one, other, method="gaussian")
-    Divergence(value=0.5, standard_error=0.0)
+    >>> round(kl_divergence(one, other, method="gaussian").value, 6)
+    0.5
     >>> bool(abs(kl_divergence(one, other).value - 0.5) < 0.05)
     True
     """

@@ -28,7 +28,7 @@ class MarginalDistribution(_Continuous):  # type: ignore[misc]
     >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds(-np.inf, np.inf, -1, 1, names=["a"])
     >>> marginal = Posterior(Mixture([1.0], [[0.0]], [1.0], [1.0]), space).marginal("a")
-    >>> float(MarginalDistribution(marginal).std())
+    >>> round(float(MarginalDistribution(marginal).std()), 6)
     2.0
     """
 
