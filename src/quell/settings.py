@@ -188,6 +188,15 @@ class Settings:
         )  # fmt: skip
         return replace(paper, **changes)
 
+    def __repr__(self) -> str:
+        """The settings that differ from the defaults."""
+        changed = [
+            f"{field.name}={getattr(self, field.name)!r}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return f"Settings({', '.join(changed)})"
+
     def as_dict(self) -> dict[str, Any]:
         """The settings by name as plain values; your own acquisition function by its class."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}

@@ -84,7 +84,7 @@ def test_diagnostics_agree_with_what_they_summarise(result):
 
 def test_summary_says_what_a_person_wants_to_know(result):
     text = result.summary()
-    assert text == repr(result)
+    assert text == str(result)
     assert "20 evaluations" in text
     assert result.evaluations.n_failed > 0
     assert f"({result.evaluations.n_failed} failed)" in text

@@ -70,7 +70,7 @@ def test_every_run_is_that_of_infer_and_the_table_has_them_all(tmp_path):
     assert result.result("b", 1).elbo == alone.elbo
     assert result.failed == ()
     assert "4 of 4 runs finished" in result.table()
-    assert f"{alone.log_evidence:.3f} ± {alone.log_evidence_sd:.3f}" in repr(result)
+    assert f"{alone.log_evidence:.3f} ± {alone.log_evidence_sd:.3f}" in str(result)
     result.to_csv(tmp_path / "runs.csv")
     with open(tmp_path / "runs.csv", newline="") as file:
         lines = list(csv.DictReader(file))

@@ -4,7 +4,6 @@ One row per evaluation, in the order they arrived, failed ones included. The tab
 `Evaluations.append` returns a new one. Points are in the user's full parameter space.
 """
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,8 +16,10 @@ from quell.arrays import BoolArray, FloatArray
 from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
 from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import error_texts, refuse_rows
+from quell.evaluations.html import evaluations_html
 from quell.evaluations.merging import Merged, merge
 from quell.evaluations.origin import Origin
+from quell.interface import import_extra
 from quell.problem import Problem
 from quell.problem.noise import sds_under
 from quell.problem.outcome import Outcome
@@ -267,6 +268,9 @@ class Evaluations:
         failed = f" ({self.n_failed} failed)" if self.n_failed else ""
         return f"Evaluations: {rows}{failed}, {self.n_counted} counted"
 
+    def _repr_html_(self) -> str:
+        return evaluations_html(self)
+
     @cached_property
     def ok(self) -> BoolArray:
         """Mask (N,) of the evaluations that did not fail."""
@@ -344,11 +348,5 @@ class Evaluations:
 
     def to_pandas(self) -> Any:
         """The columns of `to_dict` as a pandas ``DataFrame`` (pandas must be installed)."""
-        try:
-            pandas = importlib.import_module("pandas")
-        except ImportError as error:
-            raise ImportError(
-                "to_pandas needs pandas, which is not installed (pip install pandas, or use "
-                "to_dict)"
-            ) from error
+        pandas = import_extra("pandas", "to_pandas", "use to_dict")
         return pandas.DataFrame(self.to_dict())

@@ -16,6 +16,7 @@ from quell.problem.constraint import Support
 from quell.problem.integers import round_to_integers
 from quell.results.as_prior import PosteriorPrior
 from quell.results.from_file import LostSupport
+from quell.results.html import posterior_html
 from quell.results.marginal import Marginal
 from quell.results.moments import along, moments
 from quell.results.truncated import (
@@ -331,3 +332,6 @@ class Posterior:
         return (
             f"Posterior of {names}: a mixture of {self.mixture.n_components} normal distributions"
         )
+
+    def _repr_html_(self) -> str:
+        return posterior_html(self)

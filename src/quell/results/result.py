@@ -14,7 +14,9 @@ from quell.diagnostics import Finding, Status, Verdict
 from quell.diagnostics.check import Check
 from quell.evaluations import Evaluations, Origin
 from quell.results.checking import check
+from quell.results.html import result_html
 from quell.results.posterior import Posterior
+from quell.results.table import HEADER, summary_frame, summary_rows
 from quell.settings import Settings
 from quell.text import printable
 from quell.vbmc import Iteration, Solution
@@ -26,7 +28,7 @@ SHOWN_UNSEEN = 0.01
 @at_peace
 @dataclass(frozen=True, eq=False)
 class Result:
-    """Posterior and evidence of one run, with all that led to them; printing it is a summary.
+    """Posterior and evidence of one run, with all that led to them; ``print`` it for a summary.
 
     Attributes
     ----------
@@ -193,20 +195,15 @@ class Result:
             )
         else:
             lines.append(f"log evidence   undefined; ELBO {self.elbo:.3f} ± {self.elbo_sd:.3f}")
-        space = self.posterior.space
-        names = [printable(name) for name in space.names]
+        names = [printable(name) for name in self.posterior.names]
         width = max(9, *(len(name) for name in names))
-        header = ("mean", "sd", "2.5 %", "median", "97.5 %")
-        lines += ["", f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in header)]
-        mean, sd = self.posterior.mean(), self.posterior.sd()
-        for i, name in enumerate(names):
-            if not space.free[i]:
-                lines.append(f"{name:{width}}{mean[i]:11.4g}      fixed")
+        lines += ["", f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in HEADER)]
+        for name, row in zip(names, summary_rows(self.posterior), strict=True):
+            if not row.free:
+                lines.append(f"{name:{width}}{row.figures[0]:11.4g}      fixed")
                 continue
-            marginal = self.posterior.marginal(i)
-            values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
-            seam = "  (through the bounds)" if values[2] > values[4] else ""
-            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in values) + seam)
+            seam = "  (through the bounds)" if row.goes_through_bounds else ""
+            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in row.figures) + seam)
         whole = [n for n, i in zip(names, self.posterior.integer or (), strict=False) if i]
         if whole:
             lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
@@ -272,5 +269,19 @@ class Result:
 
         save_result(self, path, overwrite=overwrite)
 
-    def __repr__(self) -> str:
+    def to_pandas(self) -> Any:
+        """The parameters' figures of the summary as a pandas ``DataFrame``, one row for each."""
+        return summary_frame(self.posterior)
+
+    def __str__(self) -> str:
         return self.summary()
+
+    def __repr__(self) -> str:
+        names = ", ".join(printable(name) for name in self.posterior.names)
+        return (
+            f"Result of {names}: {self.status} after {self.evaluations.n_counted} evaluations, "
+            f"log evidence {self.log_evidence:.3f} ± {self.log_evidence_sd:.3f}"
+        )
+
+    def _repr_html_(self) -> str:
+        return result_html(self)

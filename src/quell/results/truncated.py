@@ -57,7 +57,7 @@ def draw_inside(n: int, rng: np.random.Generator, draw: Draw, support: Support) 
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CutMarginal(Marginal):
     """The marginal of one parameter of a posterior that ends at the edge of a support.
 

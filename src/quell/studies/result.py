@@ -7,6 +7,7 @@ from math import isfinite, nan
 from os import PathLike
 from typing import Any
 
+from quell.interface import Html
 from quell.results import Result
 from quell.text import csv_cell, printable, table
 
@@ -72,6 +73,8 @@ class StudyResult:
     >>> study = StudyResult((Row("a", 1, -3.2, 0.1, -3.3, 0.1, True, 80),
     ...                      Row("b", 1, error="ValueError: no")))
     >>> study
+    StudyResult: 1 of 2 runs finished
+    >>> print(study)
       problem  seed  log evidence    status  evaluations
       a        1     -3.200 ± 0.100  stable  80
       b        1     -               -       -            FAILED: ValueError: no
@@ -152,5 +155,13 @@ class StudyResult:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
+    def __str__(self) -> str:
         return self.table()
+
+    def __repr__(self) -> str:
+        n_done = len(self.rows) - len(self.failed)
+        return f"StudyResult: {n_done} of {len(self.rows)} runs finished"
+
+    def _repr_html_(self) -> str:
+        rows = [row.cells() for row in self.rows]
+        return str(Html().heading(repr(self)).table(HEADER, rows))
