@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from quell.checks import integer
 from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
+from quell.interface import explains_unknown_arguments
 from quell.problem import Problem
 from quell.progress import Progress
 from quell.results import Result
@@ -25,10 +26,11 @@ from quell.workers.executor_pool import make_pool
 from quell.workers.pool import Pool
 
 
+@explains_unknown_arguments("quell.infer")
 def infer(
     problem: Problem,
     *,
-    budget: int | None = None,
+    budget: float | None = None,
     seed: int | None = None,
     start: ArrayLike | Result | None = None,
     evaluations: Evaluations | Sequence[ArrayLike] | None = None,
@@ -49,9 +51,10 @@ def infer(
     problem
         The log-likelihood, its parameters with bounds and prior, and its noise.
     budget
-        Evaluations of the target, failed ones included; 50 (D + 2) for exact targets and
-        75 (D + 2) for noisy ones by default. With fewer than 10 (D + 2) after the first design no
-        answer can be called stable, which is warned about. 0 evaluates nothing: see :func:`fit`.
+        Evaluations of the target, a whole number, failed ones included; 50 (D + 2) for exact
+        targets and 75 (D + 2) for noisy ones by default. With fewer than 10 (D + 2) after the first
+        design no answer can be called stable, which is warned about. 0 evaluates nothing: see
+        :func:`fit`.
     seed
         The run is a function of the seed and the target; a random one is drawn, and reported
         in the result, if there is none.
@@ -133,7 +136,7 @@ def infer(
     """
     if not isinstance(problem, Problem):
         raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
-    check_budget(budget, problem, least=0)
+    budget = check_budget(budget, problem, least=0)
     if budget != 0:
         _ = problem.target  # refused at once where there is none
     if callback is not None and not callable(callback):
@@ -186,6 +189,7 @@ def _compare(session: Session, pool: Pool) -> None:
         raise
 
 
+@explains_unknown_arguments("quell.fit")
 def fit(
     problem: Problem,
     evaluations: Evaluations | Sequence[ArrayLike],

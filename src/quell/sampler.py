@@ -13,6 +13,7 @@ from quell.arrays import FloatArray
 from quell.checks import as_floats, integer, seconds
 from quell.evaluations import Answered, Asked, Evaluations, Origin
 from quell.evaluations.events import NOT_ASKED, TOLD_BY, this_process
+from quell.interface import explains_unknown_arguments
 from quell.problem import Problem
 from quell.problem.noise import check_told_sds
 from quell.problem.outcome import FailureKind, Outcome
@@ -72,6 +73,7 @@ class Sampler:
     True
     """
 
+    @explains_unknown_arguments("quell.Sampler")
     def __init__(
         self,
         problem: Problem,

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from quell.acquisition import Acquisition, by_name
 from quell.checks import choice, did_you_mean, flag, integer, number
+from quell.interface.keywords import explains_unknown_fields
 
 #: More hyperparameter samples than a run ever has.
 NO_CAP = 1000
@@ -26,6 +27,7 @@ _PAPER: dict[str, dict[str, Any]] = {
 }
 
 
+@explains_unknown_fields("quell.Settings")
 @dataclass(frozen=True)
 class Settings:
     """Settings of a run; the defaults are what was measured best.

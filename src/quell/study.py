@@ -12,6 +12,7 @@ import numpy as np
 
 from quell.checks import choice
 from quell.infer import infer
+from quell.interface import explains_unknown_arguments
 from quell.journal.reading import read_evaluated
 from quell.problem import Problem
 from quell.problem.noise import Noise
@@ -29,12 +30,13 @@ from quell.workers.executors import check_executor, refuse_unless_sendable
 from quell.workers.inline import InlineExecutor
 
 
+@explains_unknown_arguments("quell.study")
 def study(
     problems: Mapping[str, Problem] | Sequence[Problem],
     *,
     folder: str | PathLike[str],
     seeds: Iterable[int] = (0,),
-    budget: int | None = None,
+    budget: float | None = None,
     settings: Settings | None = None,
     executor: Executor | None = None,
     unit: Literal["run", "evaluation"] = "run",
@@ -109,7 +111,7 @@ def study(
     named = _named(problems)
     numbers = _checked_seeds(seeds)
     for problem in named.values():
-        check_budget(budget, problem)
+        budget = check_budget(budget, problem)
     settings = Settings() if settings is None else settings
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")

@@ -832,7 +832,7 @@ def test_a_joint_prior_of_another_dimension():
         ({"names": ["a"]}, "names has 1 entries, expected 2"),
         ({"names": {"a", "b"}}, "order counts, got a set"),
         ({"names": (name for name in "ab")}, "order counts, got a generator"),
-        ({"lower": [[-10, -10]]}, r"lower must be a number or .* shape \(1, 2\)"),
+        ({"lower": [[-10], [-10]]}, r"lower must be a number or .* shape \(2, 1\)"),
         ({"lower": ["-10", "-10"]}, "lower must be an array of real numbers: got the text '-10'"),
         ({"bounded": None}, "bounded must be one of"),
     ],

@@ -5,12 +5,18 @@ import inspect
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from quell.checks import did_you_mean
-
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C", bound=type)
+
+#: Names less similar than this (`difflib`, 0 to 1) are not suggested for each other.
+SIMILAR = 0.65
 
 _PROBLEM, _INFER, _SETTINGS = "quell.Problem", "quell.infer", "quell.Settings"
+#: Where an argument is looked for that a function does not have.
+_ASKED_FIRST = (_PROBLEM, _INFER, _SETTINGS)
+#: The arguments of all functions with explanations, by name; complete once they are imported.
+_KNOWN: dict[str, list[str]] = {}
 #: What an argument or option of another program, in small letters, is called here, and where.
 ELSEWHERE: dict[str, tuple[str, str]] = {
     # the problem
@@ -110,19 +116,41 @@ def explains_unknown_arguments(name: str) -> Callable[[Callable[P, R]], Callable
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         known = inspect.signature(function).parameters
-        if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known.values()):
-            raise TypeError(f"{name} takes any keyword, so none of them is unknown")
+        _KNOWN[name] = [*known]
+        unnamed = [key for key, entry in known.items() if entry.kind is not entry.KEYWORD_ONLY]
 
         @functools.wraps(function)
         def call(*arguments: P.args, **named: P.kwargs) -> R:
             for keyword in named:
                 if keyword not in known:
                     raise TypeError(unknown_argument(name, keyword, [*known]))
+            if len(arguments) > len(unnamed):
+                raise TypeError(_too_many(name, unnamed, [*known]))
             return function(*arguments, **named)
 
         return call
 
     return decorate
+
+
+def explains_unknown_fields(name: str) -> Callable[[C], C]:
+    """The same for a dataclass, whose ``__init__`` is not written out."""
+
+    def decorate(kind: C) -> C:
+        made = explains_unknown_arguments(name)(vars(kind)["__init__"])
+        type.__setattr__(kind, "__init__", made)
+        return kind
+
+    return decorate
+
+
+def _too_many(name: str, unnamed: list[str], known: list[str]) -> str:
+    taken = [word for word in unnamed if word != "self"]
+    rest = [f"{word}=" for word in known if word not in unnamed]
+    only = f"only {' and '.join(taken)} may be" if taken else "none may be"
+    return (
+        f"{name} has too many arguments without a name: {only} (name the others: {', '.join(rest)})"
+    )
 
 
 def unknown_argument(name: str, keyword: str, known: list[str]) -> str:
@@ -133,21 +161,39 @@ def unknown_argument(name: str, keyword: str, known: list[str]) -> str:
     >>> unknown_argument("quell.infer", "lb", ["budget", "seed"])
     "quell.infer has no argument 'lb'; that is lower= of quell.Problem"
     """
-    public = [word for word in known if word != "self"]
     begin = f"{name} has no argument {keyword!r}"
     key = _plain(keyword)
     if key in _NONE:
         return f"{begin}: {_NONE[key]}"
-    hint = did_you_mean(keyword, public)
-    if key in _THEIRS and not (hint and _plain(_THEIRS[key][0]) not in map(_plain, public)):
+    if key in _THEIRS:
         here, where = _THEIRS[key]
         here += ")" if here.count("(") > here.count(")") else "" if here.endswith('"') else "="
-        return (
-            f"{begin}; here that is {here}"
-            if where == name
-            else f"{begin}; that is {here} of {where}"
+        return f"{begin}; " + (
+            f"here that is {here}" if where == name else f"that is {here} of {where}"
         )
-    return begin + (hint or f" (it has {', '.join(public)})")
+    everywhere = {**_KNOWN, name: known}
+    for where in _ASKED_FIRST:
+        if keyword in everywhere.get(where, ()):
+            return f"{begin}; that is an argument of {where}"
+    near = _nearest(keyword, name, everywhere)
+    if near:
+        word, where = near
+        return f"{begin}; did you mean {word!r}" + ("?" if where == name else f" of {where}?")
+    return f"{begin} (it has {', '.join(word for word in known if word != 'self')})"
+
+
+def _nearest(keyword: str, name: str, everywhere: dict[str, list[str]]) -> tuple[str, str] | None:
+    """The known argument most like the keyword, and whose it is; of equals that of ``name``."""
+    from difflib import SequenceMatcher  # only where there is an error to report
+
+    found = [
+        (SequenceMatcher(None, _plain(keyword), _plain(word)).ratio(), where == name, word, where)
+        for where in {name, *_ASKED_FIRST}
+        for word in everywhere.get(where, ())
+        if word != "self"
+    ]
+    best = max(found, default=(0.0, False, "", ""))
+    return best[2:] if best[0] >= SIMILAR else None
 
 
 def _plain(keyword: str) -> str:

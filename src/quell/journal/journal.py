@@ -181,7 +181,7 @@ class Journal:
 
     def _open(self) -> Store:
         if warning := keep_ignored_log(self.path):
-            warnings.warn(warning, UserWarning, stacklevel=6)
+            warnings.warn(warning, UserWarning, stacklevel=7)
         if is_write_ahead(self.path) and is_empty(self.path):  # before its header is changed
             raise JournalError(_without_log(self.path))
         store = Store(self.path)
@@ -191,7 +191,7 @@ class Journal:
             self.meta, self._rows = store.read()
         except Damaged as damage:
             store.close()
-            warnings.warn(rescue(self.path, str(damage)), UserWarning, stacklevel=6)
+            warnings.warn(rescue(self.path, str(damage)), UserWarning, stacklevel=7)
             store = Store(self.path)
             self.meta, self._rows = store.read()
         except BaseException:

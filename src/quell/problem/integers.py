@@ -59,7 +59,7 @@ def space_with_integers(
         warnings.simplefilter("always")
         space = InferenceSpace.from_bounds(*box, names=names, bounded=bounded, periodic=periodic)
     for warning in caught:
-        warnings.warn(warning.message, stacklevel=3)  # at the line where the problem is made
+        warnings.warn(warning.message, stacklevel=4)  # at the line where the problem is made
     bounds = space.bounds
     binary = mask & space.free & (bounds.upper - bounds.lower == 2.0)
     if binary.any():
@@ -69,7 +69,7 @@ def space_with_integers(
             "coordinates cannot tell the width of the posterior: the evidence will be poor (fix "
             "the parameter at either value, run both, and compare or average them by evidence)",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     both = mask & space.bounds.periodic
     if both.any():

@@ -136,12 +136,12 @@ def make_prior(prior: Any, bounds: Bounds, probe: FloatArray | None = None) -> P
     if prior is None or isinstance(prior, str):
         made = _constant_prior(prior, bounds)
     else:
-        made = Prior(bounds, _density(prior, bounds))
+        made = Prior(bounds, make_density(prior, bounds))
         points = probe_points(bounds) if probe is None else probe
         made = Prior(bounds, made.density, probe=_try_out(made, points))
         _check_support(made)
     for caution in _cautions(made):
-        warnings.warn(caution, UserWarning, stacklevel=3)
+        warnings.warn(caution, UserWarning, stacklevel=4)  # where the problem is made
     return made
 
 
@@ -186,7 +186,8 @@ def _constant_prior(prior: str | None, bounds: Bounds) -> Prior:
     return Prior(bounds, Constant(-float(np.sum(np.log(width))), "uniform"))
 
 
-def _density(prior: Any, bounds: Bounds) -> Density:
+def make_density(prior: Any, bounds: Bounds) -> Density:
+    """The density of what is neither None nor a string; ``TypeError``, ``ValueError`` if none."""
     names = bounds.names
     if hasattr(prior, "as_prior"):  # a posterior, which this room does not know
         prior = prior.as_prior()

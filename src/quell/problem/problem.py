@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
+from quell.interface import explains_unknown_arguments
 from quell.problem.constraint import Support, check_constraint, check_room, is_positive
 from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
 from quell.problem.outcome import Outcome
+from quell.problem.plausible import with_plausible_box
 from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
 from quell.problem.target import Target, accepts_rng
 from quell.space import InferenceSpace
@@ -34,15 +36,19 @@ class Problem:
         noise). If it has a parameter ``rng`` it is given a fresh ``numpy.random.Generator``. None
         where nothing is to be evaluated here: for `quell.fit` and `quell.Sampler`.
     lower, upper
-        Hard bounds, (D,) or a scalar for all; infinite where there is none. Equal bounds fix a
-        parameter at that value.
+        Hard bounds, (D,) or (1, D), or a scalar for all; infinite where there is none. Equal bounds
+        fix a parameter at that value.
     plausible_lower, plausible_upper
-        The box in which most of the posterior mass is expected; finite.
+        The box in which most of the posterior mass is expected; finite. Left out, it is the
+        central 68 % of each parameter's prior within the hard bounds, for a prior of one
+        distribution per parameter, a multivariate normal, an earlier posterior, or None on a finite
+        box. A good guess saves evaluations, and says where a posterior may be looked for.
     prior
         None: uniform on the box (with an infinite bound improper: the evidence will be nan). A
         sequence with a continuous ``scipy.stats`` distribution per parameter (entries for fixed
-        ones are not used and may be None), a joint distribution (``logpdf`` of points (n, D)), or
-        a function of θ (D,) that returns the log density. "included": the target returns the log
+        ones are not used and may be None) or one of `quell.priors`, a joint distribution
+        (``logpdf`` of points (n, D)), the posterior of an earlier result, or a function of θ (D,)
+        that returns the log density. "included": the target returns the log
         joint already. Densities are used as given, not renormalised to the hard bounds; where a
         parameter's own one is zero beyond some value, as that of a scale below 0, its hard bounds
         end there.
@@ -109,14 +115,15 @@ class Problem:
     takes_rng: bool  #: whether the target is given a generator
     integer: BoolArray  #: mask (D,)
 
+    @explains_unknown_arguments("quell.Problem")
     def __init__(
         self,
         log_likelihood: Callable[..., Any] | None,
         *,
         lower: ArrayLike,
         upper: ArrayLike,
-        plausible_lower: ArrayLike,
-        plausible_upper: ArrayLike,
+        plausible_lower: ArrayLike | None = None,
+        plausible_upper: ArrayLike | None = None,
         prior: Any = None,
         names: Sequence[str] | None = None,
         noise: Noise = "auto",
@@ -130,7 +137,8 @@ class Problem:
         takes_rng = log_likelihood is not None and accepts_rng(log_likelihood)
         vectorised = flag("vectorised", vectorised)
         noise = check_noise(noise)
-        box = (lower, upper, plausible_lower, plausible_upper)
+        sides = (lower, upper, plausible_lower, plausible_upper)
+        box = with_plausible_box(sides, prior, names, integer)
         space, mask = space_with_integers(box, integer, names, bounded, periodic)
         self.__dict__.update(
             log_likelihood=log_likelihood,

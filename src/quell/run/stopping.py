@@ -36,19 +36,22 @@ def spent(budget: int) -> str:
     return f"the budget of {budget} evaluations is spent"
 
 
-def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> None:
-    """``ValueError`` for what is no budget; None is the default one.
+def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> int | None:
+    """The budget as an integer, None for the default one; ``ValueError`` for what is none.
 
-    ``least`` is 0 where there may be a head start to make do with.
+    Whole floats will do, as 1e3. ``least`` is 0 where there may be a head start to make do with.
     """
     if budget is None:
-        return
-    integer("budget", budget, least=least)
+        return None
+    if isinstance(budget, float | np.floating) and float(budget).is_integer():
+        budget = int(budget)
+    budget = integer("budget", budget, least=least)
     if budget == 1 and problem.noise == "auto":
         raise ValueError(
             'budget must be at least 2 with noise="auto", which may evaluate the first '
             "point twice; got 1"
         )
+    return budget
 
 
 def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
@@ -76,7 +79,7 @@ def warn_if_too_short(budget: int | None, n_counted: int, first: int, dimension:
     )
     # Where warnings are errors it is no reason not to run, and the result says it as well.
     with suppress(BudgetWarning):
-        warnings.warn(text, BudgetWarning, stacklevel=3)
+        warnings.warn(text, BudgetWarning, stacklevel=4)
 
 
 def default_budget(state: State) -> int:
