@@ -16,7 +16,7 @@ LAYERS = (
     ("arrays", "errors", "text", "threads", "version"),
     ("archive", "checks", "distances"),
     ("interface", "streams"),
-    ("space",),
+    ("priors", "space"),
     ("problem",),
     ("evaluations", "likelihoods"),
     ("gp", "mixture"),

@@ -1,6 +1,6 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
-from quell import likelihoods
+from quell import likelihoods, priors
 from quell.calibration import Calibration, calibrate, predictive_check
 from quell.errors import (
     BudgetWarning,
@@ -46,6 +46,7 @@ __all__ = [
     "load",
     "mmtv",
     "predictive_check",
+    "priors",
     "read_journal",
     "study",
 ]

@@ -15,6 +15,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.checks import number
+from quell.priors import ReadyPrior
 
 
 class Density(Protocol):
@@ -244,6 +245,8 @@ def distribution_text(distribution: Any) -> str:
     """
     if distribution is None:
         return "none"
+    if isinstance(distribution, ReadyPrior):
+        return repr(distribution)
     if hasattr(distribution, "dist") and hasattr(distribution, "kwds"):
         positional = [_plain(value) for value in distribution.args]
         named = [f"{key}={_plain(value)}" for key, value in distribution.kwds.items()]
