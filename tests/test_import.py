@@ -11,6 +11,7 @@ LATER = {
     "scipy.optimize", "scipy.spatial", "scipy.stats",
     "rich", "threadpoolctl",
     "matplotlib", "pandas", "emcee", "pyvbmc", "gpyreg", "distributed", "dask", "sklearn",
+    "xarray", "h5netcdf", "arviz", "pymc", "pytensor",
     "quell.bench", "quell.demo", "quell.plots",
 }  # fmt: skip
 

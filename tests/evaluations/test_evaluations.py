@@ -335,8 +335,8 @@ def test_to_dict_never_loses_a_parameter():
     names = ["value", "theta_value", "sd"]
     columns = Evaluations.from_arrays([[1.0, 2.0, 3.0]], [0.0], names=names).to_dict()
     assert len(columns) == 3 + 7
-    assert columns["theta_value"][0] == 2.0
-    assert columns["theta_theta_value"][0] == 1.0
+    assert columns["theta_value"][0] == 1.0
+    assert columns["theta_theta_value"][0] == 2.0
 
 
 def test_to_pandas(monkeypatch):

@@ -4,9 +4,10 @@ One row per evaluation, in the order they arrived, failed ones included. The tab
 `Evaluations.append` returns a new one. Points are in the user's full parameter space.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
+from quell.evaluations.columns import from_columns, read_csv, to_columns, write_csv
 from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.head_start import error_texts, refuse_rows
 from quell.evaluations.html import evaluations_html
@@ -327,24 +329,38 @@ class Evaluations:
     def to_dict(self) -> dict[str, Any]:
         """Columns by name: one for each parameter, then value, sd, log_prior and so on.
 
-        A parameter with the name of another column has "theta_" put before it.
+        A parameter with the name of another column, as "value", has "theta_" put before it.
+        `from_dict` makes the table again.
         """
-        columns: dict[str, Any] = {
-            "value": self.value.copy(),
-            "sd": self.sd.copy(),
-            "log_prior": self.log_prior.copy(),
-            "error": list(self.error),
-            "seconds": self.seconds.copy(),
-            "origin": [str(origin) for origin in self.origin],
-            "index": self.index.copy(),
-        }
-        parameters: dict[str, Any] = {}
-        for name, column in zip(self.names, self.theta.T, strict=True):
-            key = name
-            while key in columns or (key != name and key in self.names):
-                key = f"theta_{key}"
-            parameters[key] = column.copy()
-        return parameters | columns
+        return to_columns(self)
+
+    @classmethod
+    def from_dict(cls, columns: Mapping[str, Any]) -> "Evaluations":
+        """The table with columns as from `to_dict`: one for each parameter, ``value``, and others.
+
+        Only the parameters and ``value`` (the log-likelihoods) are needed; ``sd`` is unknown if it
+        is missing, and all evaluations are "given".
+
+        >>> table = Evaluations.from_dict({"a": [1.0, 2.0], "value": [-3.0, -4.0]})
+        >>> table.names, table.origin[0] == "given"
+        (('a',), True)
+        """
+        return from_columns(cls, columns)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the columns of `to_dict` to a file, with all digits; text is never a formula there.
+
+        A log-likelihood of −inf is written as -1e999, which every program reads as that.
+        """
+        write_csv(self, path)
+
+    @classmethod
+    def from_csv(cls, path: str | PathLike[str]) -> "Evaluations":
+        """The table in a file from `to_csv`, bit for bit, or with the columns of `from_dict`.
+
+        Pass it to `quell.infer` as ``evaluations`` for a head start.
+        """
+        return read_csv(cls, path)
 
     def to_pandas(self) -> Any:
         """The columns of `to_dict` as a pandas ``DataFrame`` (pandas must be installed)."""

@@ -269,6 +269,32 @@ class Result:
 
         save_result(self, path, overwrite=overwrite)
 
+    def to_arviz(
+        self, draws: int = 1000, *, chains: int = 4, rng: np.random.Generator | int = 0
+    ) -> Any:
+        """Draws, evaluations and figures as an ``xarray.DataTree``, for ArviZ and for files.
+
+        Needs xarray (``pip install "quell[arviz]"``). ArviZ 1 takes it as it is, ArviZ 0.23
+        through ``arviz.from_datatree``; ``.to_netcdf(path, engine="h5netcdf")`` keeps it.
+
+        Parameters
+        ----------
+        draws, chains
+            Draws in each of so many chains. They are independent, whatever chain they are in.
+        rng
+            A seed or a generator, as in `Posterior.sample`.
+
+        Returns
+        -------
+        xarray.DataTree
+            With the groups ``posterior``, ``sample_stats`` (``lp``, the surrogate's log joint,
+            ``lp_sd``, its SD, ``log_q``, the log density of the posterior, ``log_prior`` where it
+            is known) and ``evaluations``; evidence, status and versions are attributes.
+        """
+        from quell.results.arviz_tree import arviz_tree  # needs an extra
+
+        return arviz_tree(self, draws, chains, rng)
+
     def to_pandas(self) -> Any:
         """The parameters' figures of the summary as a pandas ``DataFrame``, one row for each."""
         return summary_frame(self.posterior)
