@@ -129,7 +129,7 @@ def test_what_is_refused(pm):
     with pm.Model() as impossible:
         a = pm.Normal("a", 0, 10)
         pm.Uniform("u", 0, a)
-        pm.Potential("none", a)
+        pm.Potential("none", 2 * a)
     with pytest.raises(ValueError, match="prior cannot be drawn from"):
         from_pymc(impossible)
 
