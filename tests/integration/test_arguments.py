@@ -187,6 +187,6 @@ def test_evaluations_as_three_arrays():
     sds = np.full(40, 0.1)
     values = -0.5 * points[:, 0] ** 2 + 0.1 * rng.standard_normal(40)
     result = infer(Problem(None, **box()), evaluations=(points, values, sds), budget=0, seed=1,
-                   progress=False)  # fmt: skip
+                   progress=False, settings=QUICK)  # fmt: skip
     assert result.evaluations.n_counted == 0
     assert result.posterior.sd()[0] == pytest.approx(1.0, rel=0.2)

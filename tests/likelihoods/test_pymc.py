@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK
 from scipy import stats
 
 import quell
@@ -85,7 +86,7 @@ def test_kinds_of_variables(wide):
 
 
 def test_a_run(model):
-    result = quell.infer(from_pymc(model), budget=60, seed=5001, progress=False)
+    result = quell.infer(from_pymc(model), budget=40, seed=5001, progress=False, settings=QUICK)
     mu, sigma = np.meshgrid(np.linspace(-3, 5, 401), np.linspace(0.01, 5, 500))
     log = stats.norm(0, 2).logpdf(mu) + stats.halfnorm.logpdf(sigma)
     log += sum(stats.norm(mu, sigma).logpdf(y) for y in DATA)

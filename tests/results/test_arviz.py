@@ -22,7 +22,7 @@ def result():
         plausible_upper=[2, 2, 2, 2],
         prior=[stats.norm(0, 2), stats.expon(), stats.norm(0, 2), None],
     )  # fmt: skip
-    return run(problem, budget=40)
+    return run(problem, budget=30)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from helpers.problems import QUICK
 from scipy import integrate, stats
 
 import quell
@@ -319,7 +320,7 @@ def test_two_sets_of_data_one_after_the_other():
             log_likelihood, lower=-INF, upper=INF, plausible_lower=-2, plausible_upper=3,
             prior=prior, names=["mu"], noise="exact",
         )  # fmt: skip
-        return quell.infer(problem, budget=30, seed=5001, progress=False)
+        return quell.infer(problem, budget=25, seed=5001, progress=False, settings=QUICK)
 
     wide = [stats.norm(0, 2)]
     first, both = infer("A", wide), infer("both", wide)
