@@ -320,7 +320,7 @@ def test_two_sets_of_data_one_after_the_other():
             log_likelihood, lower=-INF, upper=INF, plausible_lower=-2, plausible_upper=3,
             prior=prior, names=["mu"], noise="exact",
         )  # fmt: skip
-        return quell.infer(problem, budget=25, seed=5001, progress=False, settings=QUICK)
+        return quell.infer(problem, budget=40, seed=5001, progress=False, settings=QUICK)
 
     wide = [stats.norm(0, 2)]
     first, both = infer("A", wide), infer("both", wide)
