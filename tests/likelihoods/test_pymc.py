@@ -81,8 +81,14 @@ def test_kinds_of_variables(wide):
     theta[2] = 20.5  # beyond a bound that depends on another variable
     assert problem.log_prior(theta) == -inf
     assert problem.support(theta[None]).tolist() == [False]
-    theta[0] = -30.0  # where that bound is below the lower one
-    assert problem.log_prior(theta) == -inf
+
+
+def test_a_parameter_of_the_likelihood_that_is_not_valid(pm):
+    with pm.Model() as model:
+        pm.Normal("y", 0, pm.Normal("sd", 1, 1), observed=DATA)
+    problem = from_pymc(model)
+    assert np.isfinite(problem.evaluate([0.5]).value)
+    assert problem.evaluate([-0.5]).value == -np.inf
 
 
 def test_a_run(model):

@@ -130,7 +130,7 @@ class TestIntervals:
         with pytest.raises(ValueError, match="confidence"):
             ONE["bounded"].interval(share)
 
-    @pytest.mark.parametrize("plausible", [(330, 400), (100, 200)])
+    @pytest.mark.parametrize("plausible", [(330, 400), (130, 230)])
     def test_around_the_bounds_of_a_circle(self, plausible):
         """The mass is at 360 ± 25 whether the seam is far away or right there."""
         space = InferenceSpace.from_bounds(0, 360, *plausible, names=["a"], periodic=[True])
@@ -276,6 +276,12 @@ class TestAsPrior:
             assert found == pytest.approx(share, abs=5e-3)
             assert found > 0.01
 
+    def test_integers_piled_at_a_bound(self):
+        posterior = make(-0.5, 4.5, 1, 3, integer=(True,), means=(0.0, 1.2), sd=0.8)
+        mass = np.exp(posterior.as_prior().logpdf(np.arange(5.0)[:, None]))
+        assert mass.sum() == pytest.approx(1, abs=1e-9)
+        assert mass[-1] > 0.2
+
     def test_far_integers_are_improbable_and_not_impossible(self):
         posterior = make(-0.5, 999.5, 2, 6, integer=(True,), sd=0.02)
         logs = posterior.as_prior().logpdf([[800.0], [900.0]])
@@ -371,6 +377,27 @@ class TestDistances:
         assert np.exp(a).sum() == pytest.approx(1)
         found = quell.kl_divergence(p, q)
         assert abs(found.value - np.exp(a) @ (a - b)) < 4 * found.standard_error
+
+    def test_integers_that_are_told_apart_by_their_fractions_only(self):
+        """Two continuous distributions far apart, which are the same integer."""
+        narrow = {"integer": (True,), "sd": 0.01}
+        p = make(-0.5, 9.5, 2, 6, means=(0.0, 0.001), **narrow)
+        q = make(-0.5, 9.5, 2, 6, means=(0.08, 0.081), **narrow)
+        assert quell.mmtv(p, q) < 1e-6
+        assert quell.kl_divergence(p, q).value == pytest.approx(0, abs=1e-6)
+
+    def test_columns_are_matched_by_name(self):
+        p = correlated()
+        b = p.space.bounds
+        columns = [side[::-1] for side in (b.lower, b.upper, b.plausible_lower, b.plausible_upper)]
+        space = InferenceSpace.from_bounds(*columns, names=p.names[::-1])
+        space = space.with_linear(p.space.rotation[::-1] * [1, -1], p.space.scales)
+        means = p.mixture.means * [1, -1]
+        q = Posterior(Mixture(p.mixture.weights, means, p.mixture.scales, p.mixture.lengths), space)
+        np.testing.assert_allclose(q.mean(), p.mean()[::-1])
+        assert quell.kl_divergence(p, q).value == pytest.approx(0, abs=1e-9)
+        assert quell.kl_divergence(p, q, method="gaussian").value == pytest.approx(0, abs=1e-9)
+        assert quell.mmtv(p, q) < 1e-9
 
     def test_mmtv_of_normals(self):
         shift = 0.7

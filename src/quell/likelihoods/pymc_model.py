@@ -138,14 +138,10 @@ class LogDensity:
 
     def __call__(self, theta: FloatArray) -> float:
         """The log density; −inf where a parameter of a distribution is not valid."""
-        not_valid = import_extra("pymc.logprob.utils", "from_pymc").ParameterValueError
         with self._lock:
             if self._compiled is None:
                 self._compiled = self.model.compile_logp(vars=list(self.variables), jacobian=False)
-            try:
-                return float(self._compiled(self._point(theta)))
-            except not_valid:
-                return -np.inf
+            return float(self._compiled(self._point(theta)))
 
     def _point(self, theta: FloatArray) -> dict[str, FloatArray]:
         ends = np.cumsum([part.size for part in self.parts])[:-1]

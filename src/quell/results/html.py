@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quell.interface import Html
-from quell.results.table import HEADER, summary_rows
+from quell.results.table import HEADER, SummaryRow, summary_rows
 
 if TYPE_CHECKING:
     from quell.results.posterior import Posterior
@@ -38,9 +38,13 @@ def _parameters(page: Html, posterior: Posterior) -> Html:
     return page.table(
         ("parameter", *HEADER),
         [
-            (row.name, *(f"{value:.4g}" for value in row.figures))
+            (row.name, *(f"{value:.4g}" for value in row.figures[:-1]), _last(row))
             if row.free
             else (row.name, f"{row.figures[0]:.4g}", "fixed", "", "", "")
             for row in summary_rows(posterior)
         ],
     )
+
+
+def _last(row: SummaryRow) -> str:
+    return f"{row.figures[-1]:.4g}" + (" (through the bounds)" if row.goes_through_bounds else "")
