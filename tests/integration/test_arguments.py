@@ -131,6 +131,16 @@ class TestPlausibleBox:
             np.testing.assert_allclose(problem.plausible_lower, [5, low])
             np.testing.assert_allclose(problem.plausible_upper, [5, high])
 
+    def test_of_an_earlier_posterior_through_the_bounds_of_a_circle(self):
+        box = {"lower": 0, "upper": 360, "names": ["a"], "periodic": ["a"]}
+        space = InferenceSpace.from_bounds(0, 360, 330, 390, names=["a"], periodic=[True])
+        posterior = Posterior(Mixture([1.0], [[0.0]], [0.3], [1.0]), space)
+        problem = Problem(None, **box, prior=posterior)
+        low, high = posterior.interval(0.68, "a")
+        assert high < 100 < 300 < low
+        np.testing.assert_allclose(problem.plausible_lower, low)
+        np.testing.assert_allclose(problem.plausible_upper, high + 360)
+
     def test_of_a_uniform_prior(self):
         problem = Problem(None, lower=[0, 3, -1], upper=[10, 3, 1])
         np.testing.assert_allclose(problem.plausible_lower, [1.6, 3, -0.68])

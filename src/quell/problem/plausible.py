@@ -129,19 +129,28 @@ def _quantiles(
         return unknown
     joint = density.distribution
     if hasattr(joint, "posterior"):
-        ends = np.array([_of_posterior(joint.posterior, name) for name in names]).T
-    elif getattr(getattr(joint, "cov", None), "shape", ()) == (size, size):  # normal
+        ends = [
+            _of_posterior(joint.posterior, name, low, high)
+            for name, low, high in zip(names, lower, upper, strict=True)
+        ]
+        return np.array(ends).T
+    if getattr(getattr(joint, "cov", None), "shape", ()) == (size, size):  # normal
         ends = np.asarray(joint.mean) + ndtri(SHARES)[:, None] * np.sqrt(np.diag(joint.cov))
     else:
         return unknown
     return np.clip(ends, lower, upper)
 
 
-def _of_posterior(posterior: Any, name: str) -> Any:
+def _of_posterior(posterior: Any, name: str, lower: float, upper: float) -> Any:
+    """The ends for one parameter of an earlier posterior; on a circle they may be past a bound."""
     i = posterior.names.index(name)
-    if posterior.space.free[i]:
-        return posterior.interval(float(SHARES[1] - SHARES[0]), name)
-    return [posterior.space.bounds.lower[i]] * 2
+    bounds = posterior.space.bounds
+    if not posterior.space.free[i]:
+        return bounds.lower[i], bounds.lower[i]
+    low, high = posterior.interval(float(SHARES[1] - SHARES[0]), name)
+    if bounds.periodic[i]:
+        return low, high + (bounds.range[i] if high < low else 0.0)
+    return np.clip([low, high], lower, upper)
 
 
 def _of_one(distribution: Any, lower: float, upper: float) -> tuple[float, float]:
