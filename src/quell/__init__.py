@@ -15,6 +15,7 @@ from quell.journal import read_journal
 from quell.loading import load
 from quell.problem import Problem
 from quell.results import Marginal, Posterior, Result, kl_divergence, mmtv
+from quell.results.agreement import Agreement, diagnose
 from quell.sampler import Sampler
 from quell.settings import Settings
 from quell.studies.result import StudyResult
@@ -22,6 +23,7 @@ from quell.study import study
 from quell.version import __version__
 
 __all__ = [
+    "Agreement",
     "BudgetWarning",
     "Calibration",
     "Evaluations",
@@ -38,6 +40,7 @@ __all__ = [
     "StudyResult",
     "__version__",
     "calibrate",
+    "diagnose",
     "fit",
     "infer",
     "join_evaluations",

@@ -161,8 +161,22 @@ def narrow_box(
         return None
     demand = "must not be {} {{!r}}, beyond which the prior is zero (move it inside)"
     p_low, p_high = bounds.plausible_lower, bounds.plausible_upper
-    refuse("plausible_lower", p_low, p_low < low, demand.format("below"), bounds.names, low)
-    refuse("plausible_upper", p_high, p_high > high, demand.format("above"), bounds.names, high)
+    refuse(
+        "plausible_lower",
+        p_low,
+        eligible & (p_low < low),
+        demand.format("below"),
+        bounds.names,
+        low,
+    )
+    refuse(
+        "plausible_upper",
+        p_high,
+        eligible & (p_high > high),
+        demand.format("above"),
+        bounds.names,
+        high,
+    )
     return low, high, p_low, p_high
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from quell.arrays import BoolArray, FloatArray
 from quell.diagnostics.check import Answer
 from quell.mixture.divergence import gaussian_skl
-from quell.results.divergence import mmtv
+from quell.results.divergence import mmtv as mmtv_between
 from quell.results.result import Result
 from quell.text import printable, table
 
@@ -155,7 +155,7 @@ def diagnose(results: Mapping[str, Result] | Sequence[Result]) -> Agreement:
             p.mean()[free], p.covariance()[np.ix_(free, free)],
             q.mean()[free], q.covariance()[np.ix_(free, free)],
         )  # fmt: skip
-        distance[i, j] = distance[j, i] = mmtv(p, q)
+        distance[i, j] = distance[j, i] = mmtv_between(p, q)
     close = (np.abs(value[:, None] - value) < LARGEST_LML) | (z < LARGEST_Z)
     agree = close & (gskl < LARGEST_GSKL) & (distance < LARGEST_MMTV)
     group = _largest_group(agree)
