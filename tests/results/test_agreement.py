@@ -75,9 +75,9 @@ def test_runs_with_something_against_them_do_not_vouch(result):
 def test_bad_input(result):
     with pytest.raises(ValueError, match="at least two results are needed to compare"):
         diagnose(result)
-    with pytest.raises(ValueError, match="got 1; result.check"):
+    with pytest.raises(ValueError, match=r"got 1; result\.check"):
         diagnose([result])
-    with pytest.raises(TypeError, match="must be a quell.Result, got int"):
+    with pytest.raises(TypeError, match=r"must be a quell\.Result, got int"):
         diagnose([result, 3])
     other = replace(result, problem=result.problem | {"upper": [99.0]})
     with pytest.raises(ValueError, match=r"'run 1' and 'run 2' differ in upper: .* and \[99.0\]"):
