@@ -16,7 +16,6 @@ from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mean_shift, 
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
 from quell.calibration.ranks import RANK_DRAWS, rank
-from quell.mixture.divergence import gaussian_skl
 from quell.streams import BenchStream, rng_for_bench
 from quell.text import jsonable
 from quell.threads import single_threaded
@@ -183,28 +182,16 @@ def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
 
 
 def _trace(benchmark: Benchmark, answer: Answer, seed: int) -> list[dict[str, Any]]:
-    """A row for each checkpoint.
-
-    "gskl_since_half" is the gsKL to the checkpoint with half as many evaluations, or to the last
-    before; it needs no truth.
-    """
-    made = list(answer.checkpoints)
-    rows = []
-    for count, now in made:
-        then = [estimate for earlier, estimate in made if earlier <= count / 2]
-        change = np.nan
-        if then:
-            change = gaussian_skl(then[-1].mean, then[-1].covariance, now.mean, now.covariance)
-        rows.append(
-            {
-                "evaluations": count,
-                **metrics(benchmark, now, now.sample(DRAWS, _metric_rng(seed))),
-                "elbo": now.log_evidence,
-                "elbo_sd": now.log_evidence_sd,
-                "gskl_since_half": change,
-            }
-        )
-    return rows
+    """A row for each checkpoint."""
+    return [
+        {
+            "evaluations": count,
+            **metrics(benchmark, estimate, estimate.sample(DRAWS, _metric_rng(seed))),
+            "elbo": estimate.log_evidence,
+            "elbo_sd": estimate.log_evidence_sd,
+        }
+        for count, estimate in answer.checkpoints
+    ]
 
 
 def _metric_rng(seed: int) -> np.random.Generator:

@@ -13,7 +13,6 @@ from quell.diagnostics.case import Case
 from quell.diagnostics.denied import denied_by_surrogate, mass_left_out
 from quell.diagnostics.finding import Finding
 from quell.diagnostics.fit import effective_draws, unknown_shape
-from quell.diagnostics.forecast import since_half
 from quell.diagnostics.lone import lone_peak
 from quell.diagnostics.places import mass_at_bounds, mass_beyond, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
@@ -43,7 +42,6 @@ TESTS = (
     mass_at_bounds,
     mass_outside,
     mass_beyond,
-    since_half,
 )
 
 

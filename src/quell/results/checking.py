@@ -28,7 +28,7 @@ def check(result: Result, more: int) -> Check:
         reasons=_reasons(result),
         findings=result.findings,
         noise=audit_noise(case, result.history[result.chosen - 1]["noise_sd"], sd),
-        forecast=forecast(result.history, sd, figures.get("gskl_since_half", np.nan), more),
+        forecast=forecast(result.history, sd, figures.get("convexity", np.nan), more),
     )
 
 
