@@ -29,6 +29,7 @@ LAYERS = (
     ("run",),
     ("infer", "sampler"),
     ("studies",),
+    ("comparison",),
     ("study",),
     ("bench",),
     ("demo",),

@@ -1,6 +1,7 @@
 """Quell: Bayesian inference when the log-likelihood is expensive and noisy."""
 
 from quell import likelihoods
+from quell.comparison import Comparison, GroupComparison, compare
 from quell.errors import BudgetWarning, InferenceFailed, InferenceInterrupted, JournalError
 from quell.evaluations import Evaluations, join_evaluations
 from quell.infer import fit, infer
@@ -15,7 +16,9 @@ from quell.version import __version__
 
 __all__ = [
     "BudgetWarning",
+    "Comparison",
     "Evaluations",
+    "GroupComparison",
     "InferenceFailed",
     "InferenceInterrupted",
     "JournalError",
@@ -27,6 +30,7 @@ __all__ = [
     "Settings",
     "StudyResult",
     "__version__",
+    "compare",
     "fit",
     "infer",
     "join_evaluations",
