@@ -49,9 +49,9 @@ class GroupComparison:
     ...     "fixed": {f"S{i}": bad if i else good for i in range(9)},
     ... })
     >>> group.frequencies.round(2)
-    array([0.81, 0.19])
+    array([0.82, 0.18])
     >>> group.protected_exceedance.round(2), round(group.omnibus_risk, 2)
-    (array([0.91, 0.09]), 0.16)
+    (array([0.92, 0.08]), 0.15)
     >>> group.best
     'Bayesian'
     """

@@ -62,7 +62,7 @@ def together(log_evidences: ArrayLike, sds: ArrayLike) -> Together:
     (-3.0, 0.183, False)
     >>> pair = together([-3.0, -5.0], [0.2, 0.2])
     >>> round(pair.value, 3), round(pair.sd, 2), pair.disagree
-    (-4.0, 1.0, True)
+    (-4.0, 1.01, True)
     """
     values, sds = np.asarray(log_evidences, dtype=float), np.asarray(sds, dtype=float)
     n = len(values)
