@@ -26,7 +26,7 @@ LAYERS = (
     ("vbmc",),
     ("diagnostics",),
     ("journal", "progress", "results", "workers"),
-    ("run",),
+    ("run", "stacking"),
     ("infer", "sampler"),
     ("studies",),
     ("comparison",),

@@ -10,6 +10,7 @@ from quell.problem import Problem
 from quell.results import Marginal, Posterior, Result
 from quell.sampler import Sampler
 from quell.settings import Settings
+from quell.stacking import StackedPosterior, StackedResult, stack
 from quell.studies.result import StudyResult
 from quell.study import study
 from quell.version import __version__
@@ -28,6 +29,8 @@ __all__ = [
     "Result",
     "Sampler",
     "Settings",
+    "StackedPosterior",
+    "StackedResult",
     "StudyResult",
     "__version__",
     "compare",
@@ -36,5 +39,6 @@ __all__ = [
     "join_evaluations",
     "likelihoods",
     "read_journal",
+    "stack",
     "study",
 ]

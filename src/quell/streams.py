@@ -14,6 +14,7 @@ the first design                           (RESERVED, DESIGN)                  `
 first points from an earlier result        (RESERVED, START)                   `rng_for_start`
 a step of the algorithm                    (RESERVED, STEP, step)              `rng_for_step`
 the last polish of a result                (RESERVED, FINISH, step)            `rng_for_finish`
+draws by which runs are stacked            (RESERVED, STACK)                   `rng_for_stack`
 =========================================  ==================================  ===================
 
 Those of the benchmark (`BenchStream`) are of seeds with a mark, ``SeedSequence([seed, mark])``, or
@@ -43,6 +44,7 @@ class Purpose(IntEnum):
     DESIGN = 2
     START = 3
     ATTEMPT = 4
+    STACK = 5
 
 
 class BenchStream(IntEnum):
@@ -134,6 +136,11 @@ def rng_for_step(seed: int, step: int) -> np.random.Generator:
 def rng_for_finish(seed: int, step: int) -> np.random.Generator:
     """The generator of the last polish, of a result asked for at this step."""
     return _generator(seed, RESERVED, Purpose.FINISH, step)
+
+
+def rng_for_stack(seed: int) -> np.random.Generator:
+    """The generator of the draws by which runs are stacked; the seed is that of the stack."""
+    return _generator(seed, RESERVED, Purpose.STACK)
 
 
 def _generator(seed: int | Sequence[int], *key: int) -> np.random.Generator:
