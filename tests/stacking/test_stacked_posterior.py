@@ -29,7 +29,7 @@ def one_sided():
 def test_density_is_normalised_and_that_of_the_draws():
     posterior = one_sided()
 
-    a = np.linspace(0.0, 30.0, 30_001)
+    a = np.linspace(0.0, 300.0, 100_001)
     density = np.exp(posterior.log_density(np.column_stack([a, np.full_like(a, 5.0)])))
     assert trapezoid(density, a) == pytest.approx(1.0, abs=1e-4)
     draws = posterior.sample(200_000, np.random.default_rng(0))[:, 0]
