@@ -16,7 +16,7 @@ def one_sided():
     space = InferenceSpace.from_bounds([0, 5], [np.inf, 5], [1, 5], [4, 5], names=["a", "fixed"])
     soft = space.with_softness([0.1])
     first = Mixture([0.5, 0.5], [[-0.5], [0.6]], [0.2, 0.3], [1.0])
-    second = Mixture([1.0], [[0.2]], [0.25], [1.0])
+    second = Mixture([1.0], [[0.2]], [0.1], [1.0])
     return StackedPosterior(
         (
             Posterior(first, space),
