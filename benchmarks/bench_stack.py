@@ -56,20 +56,26 @@ def target(name: str) -> Benchmark:
 
 
 def answers(name: str, first_seed: int) -> Iterator[tuple[str, int, list[int], int]]:
-    """All answers for a target: kind, first seed, seeds, and the budget of a run."""
+    """All answers for a target: kind, first seed, seeds, and the budget of a run.
+
+    In the order in which their runs are there, so that an interrupted file has some of each.
+    """
     budget = 75 * (target(name).dimension + 2)
     quarter = budget // SHORT_PARTS
     seeds = list(range(first_seed, first_seed + N_RUNS))
-    for kind, size, count in (
+    kinds = (
         ("one run", 1, budget),
         ("10 stacked", SMALL_STACK, budget),
         ("20 stacked", N_RUNS, budget),
         ("one quarter", 1, quarter),
         ("4 quarters stacked", SHORT_PARTS, quarter),
-    ):
-        for start in range(0, N_RUNS, size):
-            group = seeds[start : start + size]
-            yield kind, group[0], group, count
+    )
+    groups = [
+        (kind, seeds[start], seeds[start : start + size], count)
+        for kind, size, count in kinds
+        for start in range(0, N_RUNS, size)
+    ]
+    yield from sorted(groups, key=lambda group: (-group[3], group[2][-1], len(group[2])))
 
 
 class Runs:

@@ -10,7 +10,7 @@ from quell.stacking import surrogate as module
 from quell.stacking.components import Components
 from quell.stacking.evidence import stacked_evidence
 from quell.stacking.surrogate import Observations, PooledSurrogate, gather
-from quell.stacking.weights import Draws, elbo_weights
+from quell.stacking.weights import Draws, Objective, elbo_weights
 
 
 class TestComponents:
@@ -111,6 +111,31 @@ class TestWeights:
     def test_also_inside_a_support(self):
         draws, start = self.draws(inside=lambda x: x > -3)
         np.testing.assert_allclose(elbo_weights(draws, start), self.TRUE, atol=0.04)
+
+    @pytest.mark.parametrize("inside", [None, lambda x: x > -3.3])
+    def test_gradient_by_finite_differences(self, inside):
+        draws, _ = self.draws(n=500, inside=inside)
+        objective = Objective(draws, np.arange(4))
+        logits = np.array([0.3, -0.2, 0.5, -1.0])
+        step = 1e-6
+        slopes = [
+            (objective(logits + step * e)[0] - objective(logits - step * e)[0]) / (2 * step)
+            for e in np.eye(4)
+        ]
+        np.testing.assert_allclose(objective(logits)[1], slopes, rtol=1e-5, atol=1e-8)
+
+    def test_elbo_of_a_mixture_that_is_cut_off(self):
+        """Beside an integral over a grid."""
+        draws, _ = self.draws(inside=lambda x: x > -3)
+        weights = np.array([0.4, 0.3, 0.2, 0.1])
+        value, _ = Objective(draws, np.arange(4))(np.log(weights))
+        x = np.linspace(-3, 16, 20_001)[:, None]
+        logs = norm.logpdf(x, self.MEANS, 1.0)
+        log_q = logsumexp(logs, b=weights, axis=1)
+        q = np.exp(log_q) / np.exp(log_q).sum()
+        cut_off = log_q - np.log(np.exp(log_q).sum() * (x[1, 0] - x[0, 0]))
+        joint = logsumexp(logs, b=self.TRUE, axis=1) + 1.5
+        assert value == pytest.approx(q @ (joint - cut_off), abs=0.15)
 
     def test_components_without_a_weight_stay_out(self):
         draws, _ = self.draws()

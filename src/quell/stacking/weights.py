@@ -1,25 +1,23 @@
 """The weights of the components, given the pooled surrogate.
 
-At draws θ_i from a mixture q₀ of all components the surrogate expects the log joint g_i. Two
-objectives, both concave in the weights w of q = Σ_m w_m q_m:
-
-* The ELBO, E_q[g − log q], with draws from q₀ reweighted by q/q₀. It is what a single run
-  maximises, -KL(q || p) up to log Z.
-* The expected log density E_p[log q] under the surrogate's posterior p ∝ e^g, with importance
-  weights e^g/q₀: -KL(p || q) up to a constant. Its maximum is found by expectation maximisation,
-  whose every step is an average of responsibilities.
+At draws θ_i from a mixture q₀ of all components the surrogate expects the log joint g_i. The ELBO
+of q = Σ_m w_m q_m is E_q[g − log q], here with draws from q₀ reweighted by q/q₀. It is concave in
+the weights, so that there is one best choice. Where the density is known to be zero outside a
+support, q is cut off there too: with S its mass inside, the ELBO is E_q[g − log q | inside] + log
+S.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from quell.arrays import FloatArray
 
 MOST_STEPS = 500
-#: Steps end when no weight changes by more than this; components below the second are dropped.
-TOLERANCE, NEGLIGIBLE = 1e-5, 1e-7
+#: The smallest weight that the search begins with.
+SMALLEST_START = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,55 +43,54 @@ class Draws:
         return np.asarray(logsumexp(self.log_densities, b=weights, axis=1))
 
 
-def expected_log_density_weights(draws: Draws, start: FloatArray) -> FloatArray:
-    """The weights (M,) of largest E_p[log q], by expectation maximisation from ``start`` (M,)."""
-    kept = np.isfinite(draws.log_joint)
-    target = np.exp(draws.log_weights[kept] - draws.log_weights[kept].max())
-    target /= target.sum()
-    used = np.flatnonzero(start > 0)
-    log_p = draws.log_densities[kept]
-    p = np.exp(log_p - log_p.max(axis=1, keepdims=True))[:, used]
-    weights = start[used] / start[used].sum()
-    for step in range(MOST_STEPS):
-        new = weights * (p.T @ (target / (p @ weights)))
-        change = float(np.abs(new - weights).max())
-        weights = new / new.sum()
-        if change < TOLERANCE:
-            break
-        if step % 20 == 19 and (small := weights < NEGLIGIBLE).any():
-            used, weights, p = used[~small], weights[~small], np.ascontiguousarray(p[:, ~small])
-    out = np.zeros_like(start)
-    out[used] = weights / weights.sum()
-    return out
+class Objective:
+    """The ELBO of a mixture of some components as a function of the logits of its weights.
+
+    ``used`` (K,) are places of the components among all.
+    """
+
+    def __init__(self, draws: Draws, used: NDArray[np.intp]) -> None:
+        inside = np.isfinite(draws.log_joint)
+        log_p = draws.log_densities[inside][:, used]
+        self._top = log_p.max(axis=1)
+        self._p = np.exp(log_p - self._top[:, None])
+        self._g = draws.log_joint[inside]
+        self._ratio = np.exp(self._top - draws.log_proposal[inside]) / len(draws.theta)
+
+    def __call__(self, logits: FloatArray) -> tuple[float, FloatArray]:
+        """The ELBO at logits (K,), and its gradient (K,)."""
+        w = _softmax(logits)
+        q = self._p @ w
+        share = self._ratio * q  # q/q₀ over n
+        inside = float(share.sum())  # S
+        gain = self._g - np.log(q) - self._top
+        mean = float(share @ gain) / inside
+        # ∂/∂w_m of the mean is Σ_i ratio_i p_im (gain_i − 1 − mean)/S; the 1 goes with that of
+        # log S.
+        slope = self._p.T @ (self._ratio * (gain - mean)) / inside
+        return mean + float(np.log(inside)), w * (slope - w @ slope)
 
 
 def elbo_weights(draws: Draws, start: FloatArray) -> FloatArray:
-    """The weights (M,) of the largest ELBO, by L-BFGS from ``start`` (M,) on softmax logits."""
+    """The weights (M,) of the largest ELBO, by L-BFGS from ``start`` (M,); zeros stay zero."""
     from scipy.optimize import minimize  # slow to import
 
-    kept = np.isfinite(draws.log_joint)
-    g, log_p = draws.log_joint[kept], draws.log_densities[kept]
-    top = log_p.max(axis=1)
     used = np.flatnonzero(start > 0)
-    p = np.exp(log_p - top[:, None])[:, used]
-    ratio = np.exp(top - draws.log_proposal[kept]) / len(draws.theta)
+    objective = Objective(draws, used)
 
     def loss(logits: FloatArray) -> tuple[float, FloatArray]:
-        w = np.exp(logits - logits.max())
-        w /= w.sum()
-        scaled = p @ w
-        share = ratio * scaled  # q/q₀ over n
-        total = share.sum()  # one, but for the draws; and for what lies outside the support
-        gain = g - np.log(scaled) - top
-        value = float(share @ gain / total) + np.log(total)
-        slope = p.T @ (ratio * (gain - share @ gain / total)) / total
-        return -value, -(w * (slope - w @ slope))
+        value, gradient = objective(logits)
+        return -value, -gradient
 
     best = minimize(
-        loss, np.log(np.maximum(start[used], NEGLIGIBLE)), jac=True, method="L-BFGS-B",
+        loss, np.log(np.maximum(start[used], SMALLEST_START)), jac=True, method="L-BFGS-B",
         options={"maxiter": MOST_STEPS},
     )  # fmt: skip
-    weights = np.exp(best.x - best.x.max())
     out = np.zeros_like(start)
-    out[used] = weights / weights.sum()
+    out[used] = _softmax(best.x)
     return out
+
+
+def _softmax(logits: FloatArray) -> FloatArray:
+    weights = np.exp(logits - logits.max())
+    return np.asarray(weights / weights.sum())
