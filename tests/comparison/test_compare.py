@@ -181,8 +181,8 @@ class TestGroup:
 
         group = quell.compare(self.models(1.0))
         rng = np.random.default_rng(7)
-        own = rng.standard_normal((4 * N_DRAWS, self.N, 2)) * np.sqrt(1 - COMMON_SHARE)
-        common = rng.standard_normal((4 * N_DRAWS, 1, 2)) * np.sqrt(COMMON_SHARE)
+        own = rng.standard_normal((2 * N_DRAWS, self.N, 2)) * np.sqrt(1 - COMMON_SHARE)
+        common = rng.standard_normal((2 * N_DRAWS, 1, 2)) * np.sqrt(COMMON_SHARE)
         found = frequencies(group.log_evidence + own + common)
         np.testing.assert_allclose(group.frequencies, found.expected.mean(axis=0), atol=0.02)
         np.testing.assert_allclose(group.exceedance, found.exceedance.mean(axis=0), atol=0.04)

@@ -24,7 +24,7 @@ def make_problem(upper=4.0, **changes):
     return quell.Problem(log_likelihood, **(arguments | changes))
 
 
-def make_run(problem, seed, budget=45):
+def make_run(problem, seed, budget=35):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", quell.BudgetWarning)
         settings = quell.Settings(final_components=10)

@@ -65,7 +65,7 @@ def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
         keys = [(t.tobytes(), v.tobytes()) for t, v in zip(table.theta, table.value, strict=True)]
         table = table.rows(np.array([key not in seen for key in keys], dtype=bool))
         seen.update(keys)
-        noisy = result.problem.get("noise") != "exact"
+        noisy = bool((table.sd != 0).any())  # also where SDs are not known
         trimmed = np.zeros(len(table), dtype=bool)
         sets.append(TrainingSet.of(table, trimmed, space, noisy=noisy, compress=False).data)
     run = np.repeat(np.arange(len(sets)), [data.size for data in sets])
