@@ -14,6 +14,7 @@ from quell.streams import (
     rng_for_attempt,
     rng_for_design,
     rng_for_finish,
+    rng_for_stack,
     rng_for_start,
     rng_for_step,
 )
@@ -37,6 +38,7 @@ def algorithm_streams(n=20):
     return [
         rng_for_design(SEED),
         rng_for_start(SEED),
+        rng_for_stack(SEED),
         *(rng_for_step(SEED, step) for step in range(n)),
         *(rng_for_finish(SEED, step) for step in range(n)),
         *(rng_for_attempt(SEED, index, n) for index, n in product(range(n), (1, 2, 3))),

@@ -2,6 +2,7 @@
 
 from quell import likelihoods, priors
 from quell.calibration import Calibration, calibrate, predictive_check
+from quell.comparison import Comparison, GroupComparison, compare
 from quell.errors import (
     BudgetWarning,
     FileError,
@@ -18,6 +19,7 @@ from quell.results import Marginal, Posterior, Result, kl_divergence, mmtv
 from quell.results.agreement import Agreement, diagnose
 from quell.sampler import Sampler
 from quell.settings import Settings
+from quell.stacking import StackedPosterior, StackedResult, stack
 from quell.studies.result import StudyResult
 from quell.study import study
 from quell.version import __version__
@@ -26,8 +28,10 @@ __all__ = [
     "Agreement",
     "BudgetWarning",
     "Calibration",
+    "Comparison",
     "Evaluations",
     "FileError",
+    "GroupComparison",
     "InferenceFailed",
     "InferenceInterrupted",
     "JournalError",
@@ -37,9 +41,12 @@ __all__ = [
     "Result",
     "Sampler",
     "Settings",
+    "StackedPosterior",
+    "StackedResult",
     "StudyResult",
     "__version__",
     "calibrate",
+    "compare",
     "diagnose",
     "fit",
     "infer",
@@ -51,5 +58,6 @@ __all__ = [
     "predictive_check",
     "priors",
     "read_journal",
+    "stack",
     "study",
 ]

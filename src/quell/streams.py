@@ -15,6 +15,7 @@ first points from an earlier result        (RESERVED, START)                   `
 a step of the algorithm                    (RESERVED, STEP, step)              `rng_for_step`
 the last polish of a result                (RESERVED, FINISH, step)            `rng_for_finish`
 parameters and data of a calibration       (RESERVED, CALIBRATION, ...)        `rng_for_calibration`
+draws by which runs are stacked            (RESERVED, STACK)                   `rng_for_stack`
 =========================================  ==================================  ===================
 
 Those of the benchmark (`BenchStream`) are of seeds with a mark, ``SeedSequence([seed, mark])``, or
@@ -45,6 +46,7 @@ class Purpose(IntEnum):
     START = 3
     ATTEMPT = 4
     CALIBRATION = 5
+    STACK = 6
 
 
 class BenchStream(IntEnum):
@@ -157,6 +159,11 @@ def rng_for_finish(seed: int, step: int) -> np.random.Generator:
 def rng_for_calibration(seed: int, *part: int) -> np.random.Generator:
     """The generator of the parameters of a calibration, or of a ``part`` of it."""
     return _generator(seed, RESERVED, Purpose.CALIBRATION, *part)
+
+
+def rng_for_stack(seed: int) -> np.random.Generator:
+    """The generator of the draws by which runs are stacked; the seed is that of the stack."""
+    return _generator(seed, RESERVED, Purpose.STACK)
 
 
 def _generator(seed: int | Sequence[int], *key: int) -> np.random.Generator:
