@@ -112,6 +112,7 @@ bench-calibration: $(VENV)/.dev  ## simulation-based calibration of posteriors o
 
 bench-forecast: $(VENV)/.dev  ## what more evaluations were forecast to buy, beside what they did; ARGS="FILE ..."
 	$(BIN)/python benchmarks/bench_forecast.py $(ARGS)
+
 bench-stack: $(VENV)/.dev  ## one run, ten and twenty stacked; one long run or several short (an hour; resumable)
 	$(BIN)/python benchmarks/bench_stack.py $(ARGS)
 
