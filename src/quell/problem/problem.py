@@ -252,7 +252,7 @@ class Problem:
         >>> float(problem.with_prior([stats.beta(2, 2)]).log_prior([0.5]).round(3))
         0.405
         """
-        bounds = self.space.bounds
+        bounds, constraint = self.space.bounds, self.prior.constraint
         return Problem(
             self.log_likelihood,
             lower=self.lower,
@@ -267,7 +267,7 @@ class Problem:
             integer=self.integer,
             vectorised=self.vectorised,
             noise_guess=self.noise_guess,
-            constraint=self.prior.constraint,
+            constraint=None if constraint is None else constraint.function,
         )
 
     def check_points(self, points: ArrayLike, argument: str = "theta") -> FloatArray:

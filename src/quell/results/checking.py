@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quell.diagnostics import Case
+from quell.diagnostics.case import N_DRAWS
 from quell.diagnostics.check import ANSWERS, Check, Reason, reason_of
 from quell.diagnostics.forecast import forecast
 from quell.diagnostics.noise_audit import audit_noise
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
 
 def check(result: Result, more: int) -> Check:
     """Whether the result can be believed, and what ``more`` evaluations would buy."""
-    case = Case.of(
-        np.random.default_rng(result.seed), result.solution, None, (), result.log_evidence,
-        result.evaluations, result.solution.space,
-    )  # fmt: skip
+    case = _case(result)
     figures = result.verdict.figures()
     sd = result.log_evidence_sd if np.isfinite(result.log_evidence_sd) else result.elbo_sd
     return Check(
@@ -30,6 +28,16 @@ def check(result: Result, more: int) -> Check:
         noise=audit_noise(case, result.history[result.chosen - 1]["noise_sd"], sd),
         forecast=forecast(result.history, sd, figures.get("convexity", np.nan), more),
     )
+
+
+def _case(result: Result) -> Case:
+    """The case for the answer, also from a file that does not have its support."""
+    posterior, solution = result.posterior, result.solution
+    draws = posterior.sample(N_DRAWS, np.random.default_rng(result.seed))
+    return Case(
+        solution, None, (), result.log_evidence, result.evaluations, solution.space,
+        solution.space.to_inference(draws), posterior.share_in_support,
+    )  # fmt: skip
 
 
 def _reasons(result: Result) -> tuple[Reason, ...]:

@@ -139,6 +139,11 @@ class Posterior:
         except ValueError:  # a lost run: moments are the mixture's, and its verdict says so
             return None
 
+    @property
+    def share_in_support(self) -> float:
+        """The share of the mixture that lies in the support: what the rest is cut off from."""
+        return 1.0 if self._kept is None else self._kept.share
+
     def log_density(self, theta: ArrayLike) -> FloatArray:
         """Log density over the free parameters.
 

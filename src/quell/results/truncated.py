@@ -21,6 +21,8 @@ Draw = Callable[[int, np.random.Generator], FloatArray]
 N_DRAWS, FEW_DRAWS = 20_000, 1_000
 #: Bins of equal probability in which the density of a marginal is corrected.
 N_BINS = 40
+#: SDs beyond which a normal distribution has nothing.
+FAR = 40.0
 #: Rounds of drawing before giving up, and before there must be something; and draws that will do
 #: where they are hard to find.
 MOST_ROUNDS, FIRST_ROUNDS, FEWEST_DRAWS = 50, 5, 100
@@ -77,6 +79,8 @@ class CutMarginal(Marginal):
         v = np.sort(whole.space.standard_coordinate(whole.parameter, values)[1])
         ends = np.unique(np.quantile(v, np.linspace(0.0, 1.0, N_BINS + 1)))
         ends[0], ends[-1] = v[0] - 1e-9 * (1 + abs(v[0])), v[-1] + 1e-9 * (1 + abs(v[-1]))
+        if whole.integer:
+            ends = _between_integers(whole, values)
         counts = np.diff(np.searchsorted(v, ends, side="right"))
         below = whole._standard_cdf(ends)
         factor = counts / len(v) / np.maximum(np.diff(below), np.finfo(np.float64).tiny)
@@ -106,3 +110,14 @@ class CutMarginal(Marginal):
         bins = np.clip(np.searchsorted(self.ends, v, side="right") - 1, 0, len(self.factor) - 1)
         at = super()._standard_cdf(np.clip(v, self.ends[0], self.ends[-1]))
         return np.minimum(steps[bins] + self.factor[bins] * (at - below[bins]), 1.0)
+
+
+def _between_integers(whole: Marginal, values: FloatArray) -> FloatArray:
+    """Ends of bins in v that lie between integers: a value k stands for k - ½ to k + ½."""
+    tops = np.unique(np.rint(np.quantile(values, np.linspace(0.0, 1.0, N_BINS + 1))))
+    theta = np.concatenate([[values.min() - 0.5], tops + 0.5])
+    inside, v, _ = whole.space.standard_coordinate(whole.parameter, theta)
+    # Beyond the bounds there is nothing, and no coordinate either: as far as the mixture reaches.
+    reach = FAR * whole.sds
+    far = np.where(theta < values.mean(), np.min(whole.means - reach), np.max(whole.means + reach))
+    return np.asarray(np.where(inside & np.isfinite(v), v, far))

@@ -166,7 +166,7 @@ def _result(
         )
         members.append(member)
         # A member that ends at a support is normalised there; its share is of the whole.
-        kept.append(shares[j] * (1.0 if member._kept is None else member._kept.share))
+        kept.append(shares[j] * member.share_in_support)
     run_weights = np.zeros(len(results))
     run_weights[used] = shares
     return StackedResult(
