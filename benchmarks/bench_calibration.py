@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 import quell
-from quell.bench.commit import source_commit
+from quell.bench.provenance import source_commit
 from quell.likelihoods import emulated, ibs
 
 RESULTS = Path("benchmarks/results/calibration.jsonl")

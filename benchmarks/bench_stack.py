@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 
 import quell
-from quell.bench.commit import source_commit
 from quell.bench.metrics import DRAWS, gskl, mmtv
 from quell.bench.problems import Benchmark, load
+from quell.bench.provenance import source_commit
 from quell.bench.records import Writer
 from quell.streams import BenchStream, rng_for_bench
 from quell.text import jsonable, table

@@ -92,6 +92,7 @@ class Campaign:
         add("--jobs", type=int, default=2, metavar="J", help="runs at a time (2)")
         add("--out", default=self.out, metavar="FILE.jsonl", help=f"file of the runs ({self.out})")
         add("--only-table", action="store_true", help="print what is there already")
+        add("--mixed", action="store_true", help="add to runs of the same kind by another version")
         add("--algorithms", nargs="+", choices=self.algorithms, default=self.algorithms)
         if self.problem:
             add("--problem", default=self.problem, metavar="P",
@@ -112,7 +113,7 @@ class Campaign:
     def perform(self, options: argparse.Namespace) -> None:
         """Make the runs that are missing, and print the table of all in the file."""
         if not options.only_table:
-            run_specs(self.specs(options), out=options.out, jobs=options.jobs)
+            run_specs(self.specs(options), out=options.out, jobs=options.jobs, mixed=options.mixed)
         records = finished(options.out)
         if self.problem:
             records = [record for record in records if record["problem"] == options.problem]

@@ -96,6 +96,8 @@ def build_parser() -> argparse.ArgumentParser:
     add("--out", default=DEFAULT_OUT, metavar="FILE.jsonl",
         help=f"file to append to; runs in it are not repeated ({DEFAULT_OUT})")  # fmt: skip
     add("--stop-early", action="store_true", help="let algorithms stop before the budget is spent")
+    add("--mixed", action="store_true",
+        help="add to a file that has runs of the same kind by another version")  # fmt: skip
     running.set_defaults(action=_run)
 
     tables = parts.add_parser("table", help="summarise the records of runs")
@@ -193,6 +195,7 @@ def _run(chosen: argparse.Namespace) -> int:
             jobs=chosen.jobs,
             out=chosen.out,
             stop_early=chosen.stop_early,
+            mixed=chosen.mixed,
         )
     except KeyboardInterrupt:
         print(

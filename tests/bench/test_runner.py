@@ -99,3 +99,17 @@ def test_describe():
     )
     assert describe(spec, None, "it died").endswith("FAILED, it died")
     assert describe(spec, {"error": "E: no"}).endswith("FAILED, E: no")
+
+
+def test_versions_are_not_mixed(tmp_path):
+    """Runs of one kind by another version: refused, unless that is wanted; other kinds do not."""
+    out = tmp_path / "runs.jsonl"
+    setting = {"mode": "exact", "dim": 1, "budget": 15, "progress": False, "out": out}
+    run("normal", seeds=[0], **setting)
+    record = json.loads(out.read_text())
+    out.write_text(json.dumps(record | {"engine": "another"}) + "\n")
+    with pytest.raises(BenchError, match="by another version .another; this is .*--mixed"):
+        run("normal", seeds=[0, 1], **setting)
+    assert run("normal", seeds=[0], **setting).skipped == 1  # nothing to add
+    assert run("corr", seeds=[0], **(setting | {"dim": 2})).done == 1
+    assert run("normal", seeds=[0, 1], mixed=True, **setting).done == 1

@@ -147,3 +147,15 @@ def test_csv_has_every_number_in_full():
     assert float(first["coverage"]) == 1.0
     assert float(first["usable_low"]) == pytest.approx(0.342, abs=1e-3)
     assert float(first["overhead_ms"]) == pytest.approx(123)
+
+
+def test_runs_of_several_versions_are_marked():
+    runs = [record(0, engine="a"), record(1, engine="b"), record(2, engine="b")]
+    assert "MIXED: runs of quell are of 2 versions: 1 of a, 2 of b" in text_table(runs)
+    assert "MIXED" not in text_table(runs[1:])
+    assert "MIXED" not in text_table([runs[0], record(1, engine="b", algorithm="viqr")])
+
+
+def test_runs_that_stop_early_say_after_how_many_evaluations():
+    runs = [record(i, stop_early=True, evaluations=90 + i) for i in range(3)]
+    assert "quell (stops early, n 91)" in text_table(runs)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Unpack
 
 from quell.bench.problems.base import BenchError
+from quell.bench.provenance import engine_digest, version_of
 from quell.bench.records import Writer, read_records
 from quell.bench.single import Setting, Spec
+from quell.bench.summary import Group
 from quell.bench.workers import perform_all
 from quell.studies.campaign import campaign_display
 from quell.text import printable
@@ -60,6 +62,7 @@ def run(
     out: str | Path,
     jobs: int = 1,
     progress: bool = True,
+    mixed: bool = False,
     **setting: Unpack[Setting],
 ) -> Summary:
     """Run every algorithm on every problem with every seed, and append the records to ``out``.
@@ -79,6 +82,8 @@ def run(
         Runs under way at a time, each in a process of its own with one thread.
     progress
         Show a bar and a line per finished run on standard error.
+    mixed
+        Whether runs may be added to a file with runs of the same kind by another version.
     mode
         "noisy" (the default): the problem's own noise. "exact": its exact target.
     noise
@@ -100,12 +105,13 @@ def run(
     ...               jobs=2, out="runs.jsonl")  # doctest: +SKIP
     """
     specs = plan(problem, algorithm, seeds, **setting)
-    return run_specs(specs, out=out, jobs=jobs, progress=progress)
+    return run_specs(specs, out=out, jobs=jobs, progress=progress, mixed=mixed)
 
 
 def run_specs(
-    specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: bool = True
-) -> Summary:
+    specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: bool = True,
+    mixed: bool = False,
+) -> Summary:  # fmt: skip
     """Perform the runs that are not in the file ``out`` yet; see `run`."""
     if jobs < 1:
         raise BenchError(f"jobs must be at least 1, got {jobs}")
@@ -113,6 +119,8 @@ def run_specs(
     with Writer(out) as writer:
         known = read_records([out])
         wanted = [spec for spec in specs if spec not in known.runs]
+        if not mixed:
+            refuse_another_version(wanted, known.runs, out)
         counts = {"done": 0, "failed": 0, "lost": 0}
         with (
             campaign_display(enabled=progress) as display,
@@ -129,6 +137,23 @@ def run_specs(
                 if progress:
                     display.console.print(describe(spec, record, error), markup=False)
     return Summary(skipped=len(specs) - len(wanted), damaged_lines=known.damaged, **counts)
+
+
+def refuse_another_version(
+    wanted: Iterable[Spec], runs: Mapping[Spec, dict[str, Any]], out: str | Path
+) -> None:
+    """:class:`BenchError` if runs of the same kinds in a file were made by another version."""
+    kinds = {Group.of(asdict(spec)) for spec in wanted}
+    others = {
+        version_of(record)
+        for record in runs.values()
+        if Group.of(record) in kinds and version_of(record) != engine_digest()
+    }
+    if others:
+        raise BenchError(
+            f"{out} has runs of the same kind by another version ({', '.join(sorted(others))}; "
+            f"this is {engine_digest()}): choose another file, or add to it with --mixed"
+        )
 
 
 def describe(spec: Spec, record: dict[str, Any] | None, error: str = "") -> str:

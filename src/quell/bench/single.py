@@ -10,16 +10,15 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.bench.algorithms import ALGORITHMS
 from quell.bench.answers import Answer, Estimate, Interrupted
-from quell.bench.commit import source_commit
 from quell.bench.data import VARIABLE, folder
 from quell.bench.metrics import DRAWS, FINAL_DRAWS, gskl, lml_loss, mean_shift, mmtv
 from quell.bench.problems import BenchError, Benchmark, choose, load
 from quell.bench.problems.base import Mode, Noise
+from quell.bench.provenance import made_by, settings_digest
 from quell.calibration.ranks import RANK_DRAWS, rank
 from quell.streams import BenchStream, rng_for_bench
 from quell.text import jsonable
 from quell.threads import single_threaded
-from quell.version import __version__
 
 
 class Setting(TypedDict, total=False):
@@ -126,8 +125,8 @@ def perform(spec: Spec) -> dict[str, Any]:
 
     The same spec gives the same record, times aside. Its "trace" has the metrics of what would
     have been returned along the run, before any final boost of the posterior. Whatever the
-    algorithm raises is recorded under "error": a crash is a result too. "version" and "commit"
-    say which source made the run.
+    algorithm raises is recorded under "error": a crash is a result too. "version", "commit" and
+    "engine" say which source made the run (`quell.bench.provenance`).
 
     >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)
     >>> record = perform(spec)
@@ -144,7 +143,6 @@ def perform(spec: Spec) -> dict[str, Any]:
         bounded=algorithm.bounded_map,
     )
     record: dict[str, Any] = asdict(spec)
-    made_by = {"version": __version__, "commit": source_commit()}
     with single_threaded():
         try:
             answer = algorithm.run(
@@ -158,9 +156,11 @@ def perform(spec: Spec) -> dict[str, Any]:
             raise  # not the algorithm's fault
         except Exception as error:
             text = f"{type(error).__name__}: {error}"
-            return {**record, "error": text, **made_by}
+            return {**record, "error": text, **made_by()}
         record |= _scores(benchmark, answer, spec.seed)
-    return jsonable({**record, **made_by})
+    if "settings" in record:
+        record["settings_digest"] = settings_digest(record["settings"])
+    return jsonable({**record, **made_by()})
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:

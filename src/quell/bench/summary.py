@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 from quell.arrays import FloatArray
 from quell.bench.metrics import bootstrap_interval, quantile, usable
 from quell.bench.problems import PROBLEMS
+from quell.bench.provenance import version_of
 from quell.calibration.ranks import covered, rank_p_values
 from quell.calibration.shares import wilson_interval
 
@@ -106,7 +108,8 @@ class GroupSummary:
     stored truth, gsKL and MMTV below the paper's limits, all three. ``coverage``: the 95 % interval
     of the log evidence has the checked truth. ``overhead_ms`` is the algorithm's own median CPU
     time per evaluation, nan if all failed. ``rank_p`` (D,) tests the ranks of the parameters
-    behind simulated data for uniformity; None where there are none.
+    behind simulated data for uniformity; None where there are none. ``evaluations`` is the median
+    number made, ``versions`` how many runs each version has made.
     """
 
     runs: int
@@ -116,6 +119,8 @@ class GroupSummary:
     coverage: Share
     overhead_ms: float
     rank_p: FloatArray | None
+    evaluations: float
+    versions: dict[str, int]
 
 
 def summarise(records: list[Record]) -> GroupSummary:
@@ -136,6 +141,8 @@ def summarise(records: list[Record]) -> GroupSummary:
         ),
         overhead_ms=float(np.median(cost)) if cost else np.nan,
         rank_p=rank_p_values(ranks) if ranks else None,
+        evaluations=float(np.median([r.get("evaluations", np.nan) for r in good] or [np.nan])),
+        versions=dict(Counter(version_of(record) for record in records)),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -32,7 +33,8 @@ LEGEND = (
     "evidence against the stored truth; LML checked: against the best value known. usable: share",
     "of runs with LML < 1, gsKL < 1 and MMTV < 0.2; covered: share of runs whose log evidence is",
     "within 1.96 of its own SDs of the checked truth; both with [95 % Wilson interval]. ms: the",
-    "algorithm's own CPU time per evaluation, median.",
+    "algorithm's own CPU time per evaluation, median. Runs spend their full budget, but for those",
+    "that stop early, by their own rule, after a median number of evaluations (n).",
 )
 
 
@@ -46,7 +48,7 @@ def text_table(records: Iterable[Record]) -> str:
         if group.task != task:
             task = group.task
             headings[len(rows)] = describe(group)
-        rows.append((algorithm(group), *cells(summary)))
+        rows.append((protocol(group, summary), *cells(summary)))
     lines = table(rows, indent="").splitlines()
     output = []
     for number, line in enumerate(lines):
@@ -63,7 +65,7 @@ def markdown_table(records: Iterable[Record]) -> str:
     rows = [
         (
             group.problem, str(group.dim), group.data or "-", mode(group), noise(group),
-            str(group.budget), algorithm(group), *cells(summary),
+            str(group.budget), protocol(group, summary), *cells(summary),
         )
         for group, summary in summaries.items()
     ]  # fmt: skip
@@ -99,7 +101,11 @@ def numbers(summary: GroupSummary) -> dict[str, Any]:
         share: Share = getattr(summary, name)
         row |= {name: share.share, f"{name}_low": share.low, f"{name}_high": share.high}
     ranks = "" if summary.rank_p is None else " ".join(f"{p:.6g}" for p in summary.rank_p)
-    return {**row, "overhead_ms": summary.overhead_ms, "rank_p": ranks}
+    versions = " ".join(f"{name}:{n}" for name, n in summary.versions.items())
+    return {
+        **row, "evaluations": summary.evaluations, "overhead_ms": summary.overhead_ms,
+        "rank_p": ranks, "versions": versions,
+    }  # fmt: skip
 
 
 def cells(summary: GroupSummary) -> tuple[str, ...]:
@@ -164,6 +170,13 @@ def algorithm(group: Group) -> str:
     return group.algorithm + " (stops early)" * group.stop_early
 
 
+def protocol(group: Group, summary: GroupSummary) -> str:
+    """The algorithm, and after how many evaluations it stopped, if that was its own choice."""
+    if not group.stop_early or np.isnan(summary.evaluations):
+        return algorithm(group)
+    return f"{group.algorithm} (stops early, n {summary.evaluations:.0f})"
+
+
 def notes(summaries: dict[Group, GroupSummary]) -> list[str]:
     """What a reader should know about the problems in the table, and the tests of ranks."""
     known = dict.fromkeys((group.problem, group.data) for group in summaries)
@@ -175,4 +188,17 @@ def notes(summaries: dict[Group, GroupSummary]) -> list[str]:
                 f"{group.problem} (D = {group.dim}), {algorithm(group)}: p-values of uniform ranks "
                 f"of the {group.dim} true parameters over {summary.runs} data sets: {p}"
             )
-    return lines
+    return [*lines, *mixed_versions(summaries)]
+
+
+def mixed_versions(summaries: dict[Group, GroupSummary]) -> list[str]:
+    """A warning for every algorithm whose runs in the table were made by several versions."""
+    made: dict[str, Counter[str]] = {}
+    for group, summary in summaries.items():
+        made.setdefault(group.algorithm, Counter()).update(summary.versions)
+    return [
+        f"MIXED: runs of {name} are of {len(versions)} versions: "
+        + ", ".join(f"{n} of {version}" for version, n in versions.items())
+        for name, versions in made.items()
+        if len(versions) > 1
+    ]

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from quell.bench.commit import source_commit
+from quell.bench import provenance
+from quell.bench.provenance import source_commit, version_of
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -52,3 +53,29 @@ def test_a_package_installed_inside_another_checkout_has_none(package, tmp_path)
 def test_outside_a_checkout_there_is_none(tmp_path):
     assert source_commit(tmp_path) == ""
     assert source_commit(tmp_path / "nowhere") == ""
+
+
+def test_the_engine_is_what_decides_a_run(tmp_path):
+    for name in ("settings.py", "gp/a.py", "plots/b.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("1")
+    for name in provenance.ENGINE:
+        if name.endswith(".py"):
+            (tmp_path / name).write_text("1")
+
+    def digest():
+        provenance.engine_digest.cache_clear()
+        return provenance.engine_digest(tmp_path)
+
+    first = digest()
+    (tmp_path / "plots" / "b.py").write_text("2")
+    assert digest() == first
+    (tmp_path / "gp" / "a.py").write_text("2")
+    assert digest() != first
+    provenance.engine_digest.cache_clear()
+
+
+def test_records_of_before_have_their_commit_for_a_version():
+    assert version_of({"engine": "abc", "commit": "1"}) == "abc"
+    assert version_of({"commit": "1"}) == "1"
+    assert version_of({}) == "unknown"
