@@ -108,8 +108,8 @@ def test_versions_are_not_mixed(tmp_path):
     run("normal", seeds=[0], **setting)
     record = json.loads(out.read_text())
     out.write_text(json.dumps(record | {"engine": "another"}) + "\n")
-    with pytest.raises(BenchError, match="by another version .another; this is .*--mixed"):
+    with pytest.raises(BenchError, match=r"by another version .another; this is .*--mixed"):
         run("normal", seeds=[0, 1], **setting)
     assert run("normal", seeds=[0], **setting).skipped == 1  # nothing to add
-    assert run("corr", seeds=[0], **(setting | {"dim": 2})).done == 1
+    assert run("halfnormal", seeds=[0], **(setting | {"dim": None})).done == 1
     assert run("normal", seeds=[0, 1], mixed=True, **setting).done == 1
