@@ -95,7 +95,7 @@ def residual_scale(case: Case) -> Finding:
     residual = signal_residuals(case)
     scale, text = typical_size(residual), ""
     n = max(FEWEST, int(np.sum(residual != 0)))
-    limit = LARGEST_SCALE / (1.0 - Z95 * MEDIAN_SD / np.sqrt(n))  # chance allowed for
+    limit = LARGEST_SCALE / (1.0 - Z95 * MEDIAN_SD / float(np.sqrt(n)))  # chance allowed for
     if scale > limit:
         text = (
             f"residuals are {scale:.1f} times the reported SDs: the target's noise is larger than "
