@@ -29,7 +29,7 @@ LAYERS = (
     ("journal", "progress", "results", "workers"),
     ("run",),
     ("infer", "sampler"),
-    ("studies",),
+    ("baselines", "studies"),
     ("plots", "study"),
     ("calibration", "loading"),
     ("bench",),
