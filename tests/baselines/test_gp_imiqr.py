@@ -195,3 +195,33 @@ def test_bad_arguments():
         gp_imiqr(line(), budget=5, progress=False)
     with pytest.raises(TypeError, match="fair"):
         gp_imiqr(line(), fair=1)
+
+
+def test_zero_likelihood_is_lower_than_anything_that_matters():
+    problem = line()
+    points = np.array([[0.0], [1.0], [5.0]])
+    table = quell.Evaluations.from_arrays(points, [-1.0, -2.0, -np.inf], problem=problem)
+    known = MODULE.Known.of(problem, table, fair=False)
+    assert np.array_equal(known.x, points)
+    assert np.array_equal(known.y[:2], [-1.0, -2.0])
+    assert known.y[2] < -20
+
+
+@pytest.mark.usefixtures("little_work")
+@pytest.mark.parametrize("fair", [False, True])
+def test_what_is_known_of_the_noise_when_a_point_is_chosen(fair, monkeypatch):
+    seen = []
+
+    class Spy(MODULE.RangeReduction):
+        def __init__(self, *arguments):
+            seen.append(arguments[-1])
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(MODULE, "RangeReduction", Spy)
+    problem = quell.Problem(noisy_normal, noise="reported", **BOX)
+    gp_imiqr(problem, budget=11, seed=1, fair=fair, progress=False)
+    (table,) = seen
+    if fair:
+        assert (table.sd_at(np.zeros((1, 2))) == 1.0).all()
+    else:
+        assert table is None
