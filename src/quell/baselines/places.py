@@ -10,6 +10,8 @@ from quell.problem import Problem
 
 #: Where there is no bound the box ends so many widths of the plausible box beyond it.
 BEYOND = 3.0
+#: Share of the box that is left out next to a bound, in inference space.
+NEXT_TO_BOUND = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,26 +26,30 @@ class Places:
     def of(cls, problem: Problem, *, own: bool) -> "Places":
         """The user's ``own`` parameters within their bounds, or the inference space.
 
+        The box is the same part of the parameters in both, but for the last thousandth of it next
+        to a bound, which in inference space is a long way.
+
         >>> problem = Problem(sum, lower=[0, -np.inf], upper=[1, np.inf], prior=lambda theta: 0.0,
-        ...                   plausible_lower=[0.2, -1], plausible_upper=[0.8, 1])
-        >>> Places.of(problem, own=True).box.upper, Places.of(problem, own=False).box.upper
-        (array([1., 7.]), array([3.5, 3.5]))
+        ...                   plausible_lower=[0.2, -1], plausible_upper=[0.8, 1], bounded="logit")
+        >>> Places.of(problem, own=True).box.upper, Places.of(problem, own=False).box.upper.round(2)
+        (array([1., 7.]), array([2.49, 3.5 ]))
         """
-        if not own:
-            reach = np.full(problem.space.dimension, 0.5 + BEYOND)
-            return cls(problem, SearchBox(-reach, reach), own)
-        bounds, free = problem.space.bounds, problem.space.free
-        low, high = bounds.plausible_lower[free], bounds.plausible_upper[free]
+        space = problem.space
+        bounds = space.bounds
+        low, high = bounds.plausible_lower, bounds.plausible_upper
         margin = BEYOND * (high - low)
-        lower, upper = bounds.lower[free], bounds.upper[free]
-        return cls(
-            problem,
-            SearchBox(
-                np.where(np.isfinite(lower), lower, low - margin),
-                np.where(np.isfinite(upper), upper, high + margin),
-            ),
-            own,
-        )
+        lower = np.where(np.isfinite(bounds.lower), bounds.lower, low - margin)
+        upper = np.where(np.isfinite(bounds.upper), bounds.upper, high + margin)
+        if own:
+            return cls(problem, SearchBox(lower[space.free], upper[space.free]), own)
+        inside = NEXT_TO_BOUND * (upper - lower)
+        lower = np.where(np.isfinite(bounds.lower), lower + inside, lower)
+        upper = np.where(np.isfinite(bounds.upper), upper - inside, upper)
+        reach = 0.5 + BEYOND
+        corners = space.to_inference(np.stack([lower, upper]))
+        # The ends of a circle are opposite to its plausible box, not at the bounds.
+        corners[:, bounds.periodic[space.free]] = [[-reach], [reach]]
+        return cls(problem, SearchBox(*np.clip(corners, -reach, reach)), own)
 
     @property
     def width(self) -> FloatArray:
