@@ -98,6 +98,17 @@ def test_acquisition_is_the_variance_under_the_linearised_process():
     assert np.exp(s.uncertainty(x)) == pytest.approx(expected, rel=1e-10)
 
 
+def test_noise_of_the_nearest_point_makes_a_place_less_attractive():
+    sds = np.linspace(0.2, 1.0, 7)
+    s = surrogate(1, noise=sds)
+    x = s.gp.data.x + 1e-3
+    mean, variance = (part[0] for part in s.gp.predict(x))
+    density = np.exp(s.measure.log_density(x))
+    share = variance / (variance + JITTER + s.warped.sd**2)
+    assert np.exp(s.uncertainty(x)) == pytest.approx(density**2 * mean**2 * variance * share)
+    assert (share < 0.9).any()
+
+
 def test_kernel_is_a_normal_density_times_lambda_squared():
     s = surrogate(2)
     theta = process_vector(0.2, s.h[1:])

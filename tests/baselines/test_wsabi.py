@@ -124,6 +124,8 @@ def test_a_journal_goes_on_with_its_own_algorithm_only(tmp_path):
         quell.infer(line(), budget=12, progress=False, journal=path)
     with pytest.raises(quell.JournalError, match=r"settings\.noise_aware: false in the journal"):
         wsabi(line(), budget=3, progress=False, journal=path, noise_aware=True)
+    with pytest.raises(quell.FileError, match=r"baseline wsabi.*from its 3 evaluations"):
+        quell.load(path)
     with pytest.warns(quell.BudgetWarning):
         quell.infer(line(), budget=12, seed=1, progress=False, journal=other)
     with pytest.raises(

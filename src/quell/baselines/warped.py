@@ -1,6 +1,6 @@
 """The surrogate of WSABI-L: a Gaussian process on the square root of the likelihood.
 
-Notation of the paper's supplement (D.2, Eqs. S20 to S22) and of Gunter et al. (2014). In inference
+Notation of the paper's supplement (D.2, Eq. S20) and of Gunter et al. (2014). In inference
 space, with a Gaussian measure π(x) = N(x; b, diag B) and ℓ(x) = log joint(x) − log π(x),
 
     L(x) = e^{ℓ(x) − c} = α + ½ g(x)²,    c = max_n ℓ_n,    α = 0.8 min_n L_n,
@@ -28,6 +28,7 @@ from functools import cached_property
 
 import numpy as np
 
+from quell.acquisition.noise import NoiseTable
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess, TrainingData
 from quell.gp.model import Layout
@@ -187,13 +188,17 @@ class SquareRootSurrogate:
             return np.asarray(np.log(self.warped.alpha + 0.5 * m**2) + self.measure.log_density(x))
 
     def uncertainty(self, x: FloatArray) -> FloatArray:
-        """log of π² m² v · v/(v + 10⁻⁶) at points (n, D), (n,): what the next point maximises.
+        """log of π² m² v · v/(v + 10⁻⁶ + s²) at points (n, D), (n,): what the next point maximises.
 
-        The variance of L π under the linearised process, away from where g is certain.
+        The variance of L π under the linearised process, away from where g is certain, and, where
+        noise counts, from where a noisy value would tell little (as in the paper's Eq. 6): s is the
+        SD of the nearest observation (Eq. S13).
         """
         mean, variance = (part[0] for part in self.gp.predict(x))
+        noise = NoiseTable.of(self.gp).sd_at(x) ** 2
         with np.errstate(divide="ignore"):
-            logs = 2 * np.log(np.abs(mean)) + 2 * np.log(variance) - np.log(variance + JITTER)
+            logs = 2 * np.log(np.abs(mean)) + 2 * np.log(variance)
+            logs -= np.log(variance + JITTER + noise)
         return np.asarray(2 * self.measure.log_density(x) + logs)
 
 
