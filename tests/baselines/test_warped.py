@@ -12,7 +12,7 @@ from quell.baselines.warped import (
     log_normal,
     process_vector,
 )
-from quell.baselines.wsabi import Objective
+from quell.baselines.warped_fit import Objective
 from quell.gp import TrainingData
 
 

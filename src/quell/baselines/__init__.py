@@ -1,9 +1,10 @@
 """Other algorithms for the same problems, to compare Quell with.
 
-``wsabi``: WSABI-L, with its surrogate in ``warped``; ``gp_imiqr``: GP-IMIQR, with its surrogate in
-``basis_process`` and its coordinates in ``places``. ``engine`` makes a method the engine of a run,
-``running`` runs it; ``result`` and ``posterior`` are what comes out; ``noise`` is what they need to
-know of the SDs.
+``wsabi``: WSABI-L, with its surrogate in ``warped``, the fit of that in ``warped_fit`` and the
+search for points in ``warped_search``. ``gp_imiqr``: GP-IMIQR, with its surrogate in
+``basis_process``, the choice of points in ``range_loss`` and their coordinates in ``places``.
+``engine`` makes a method the engine of a run, ``running`` runs it; ``result`` and ``posterior`` are
+what comes out; ``noise`` is what they need to know of the SDs.
 """
 
 from quell.baselines.gp_imiqr import gp_imiqr
