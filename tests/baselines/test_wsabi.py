@@ -1,5 +1,6 @@
 """Runs of WSABI: answers, noise, journals, workers, and what it refuses."""
 
+import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -228,3 +229,27 @@ def test_an_improper_prior_has_no_evidence():
     found = wsabi(problem, budget=6, seed=1, progress=False)
     assert np.isnan(found.log_evidence)
     assert "not estimated" in str(found)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_whether_there_is_noise_is_found_out():
+    found = wsabi(line("auto"), budget=6, seed=1, progress=False)
+    assert found.evaluations.origin.count(Origin.CHECK) == 1
+    assert (found.evaluations.sd == 0).all()
+    assert found.problem["noise"] == "exact"
+
+
+def quadratic(theta):
+    return -0.5 * float(theta[0] ** 2)
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_a_result_can_go_to_another_process():
+    problem = quell.Problem(
+        quadratic, lower=-9, upper=9, plausible_lower=-2, plausible_upper=2, noise="exact"
+    )
+    found = wsabi(problem, budget=5, seed=1, progress=False)
+    again = pickle.loads(pickle.dumps(found))
+    assert str(again) == str(found)
+    (early,) = again.along([2])
+    assert early.n_evaluations == 3

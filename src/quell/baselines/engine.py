@@ -15,6 +15,7 @@ from quell.problem import Problem
 from quell.run.fold import Fold
 from quell.run.report import why_nothing
 from quell.streams import rng_for_design, rng_for_finish
+from quell.threads import single_threaded
 from quell.vbmc.design import random_points
 from quell.vbmc.looks import failed_points
 
@@ -124,6 +125,35 @@ class Stage:
         return replace(self, **changes)
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers a run would have given after each fit of its ``history``."""
+
+    method: Method
+    problem: Problem
+    table: Evaluations
+    history: tuple[Fitted, ...]
+    seed: int
+
+    def at(self, row: int) -> Moment:
+        """The answer after the fit in this row, by a sample from the surrogate as it was."""
+        fitted, problem = self.history[row], self.problem
+        seen = self.table.rows(np.arange(len(self.table)) < fitted.rows)
+        rng = rng_for_finish(self.seed, fitted.index)
+        draws = self.method.draws(rng, problem, seen, fitted.hyperparameters)
+        posterior = DrawnPosterior(problem.snap(draws), problem.space)
+        if problem.prior.is_proper or problem.prior.is_included:
+            return Moment(fitted.n_evaluations, posterior, fitted.elbo, fitted.elbo_sd)
+        return Moment(fitted.n_evaluations, posterior, np.nan, np.nan)
+
+    def __call__(self, rows: Sequence[int]) -> Iterator[Moment]:
+        """The answers after several fits, one after the other."""
+        for row in rows:
+            with single_threaded(), np.errstate(all="ignore"):
+                moment = self.at(row)
+            yield moment
+
+
 class BaselineEngine(Fold[Stage]):
     """The state of a run of a baseline between its events."""
 
@@ -147,38 +177,25 @@ class BaselineEngine(Fold[Stage]):
         if not history:
             why = why_nothing(self.table, reasons, noise_is_open=self._noise.is_waiting)
             raise InferenceFailed(why, self.table)
-        method, problem, table, last = self._method, self.problem, self.table, history[-1]
-        proper = problem.prior.is_proper or problem.prior.is_included
-
-        def answer(fitted: Fitted) -> Moment:
-            rng = rng_for_finish(self.seed, fitted.index)
-            seen = table.rows(np.arange(len(table)) < fitted.rows)
-            draws = method.draws(rng, problem, seen, fitted.hyperparameters)
-            value, sd = (fitted.elbo, fitted.elbo_sd) if proper else (np.nan, np.nan)
-            posterior = DrawnPosterior(problem.snap(draws), problem.space)
-            return Moment(fitted.n_evaluations, posterior, value, sd)
-
-        def replay(rows: Sequence[int]) -> Iterator[Moment]:
-            return (answer(history[row]) for row in rows)
-
+        answers = Answers(self._method, self.problem, self.table, history, self.seed)
         with self._clock():
-            final = answer(last)
+            final = answers.at(len(history) - 1)
         return BaselineResult(
-            algorithm=method.algorithm,
+            algorithm=self._method.algorithm,
             posterior=final.posterior,
             log_evidence=final.log_evidence,
             log_evidence_sd=final.log_evidence_sd,
             reasons=tuple(reasons),
             history=[fitted.as_row() for fitted in history],
-            evaluations=table,
-            settings=method.as_dict(),
+            evaluations=self.table,
+            settings=self._method.as_dict(),
             seed=self.seed,
             cpu_seconds=self.cpu_seconds,
             wall_seconds=np.nan,  # known to whoever keeps the time
             target_seconds=self.target_seconds,
-            problem=problem.fingerprint(),
+            problem=self.problem.fingerprint(),
             journal="",
-            replay=replay,
+            replay=answers,
         )
 
     def _absorbed(self, rng: np.random.Generator) -> Stage:
