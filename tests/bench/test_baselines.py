@@ -17,15 +17,17 @@ FINAL = {"lml_loss", "gskl", "mmtv", "log_evidence", "log_evidence_sd", "evaluat
 def little_work():
     with pytest.MonkeyPatch.context() as patch:
         for module in ("wsabi", "gp_imiqr"):
-            patch.setattr(sys.modules[f"quell.baselines.{module}"], "N_DRAWS", 3000)
-            patch.setattr(sys.modules[f"quell.baselines.{module}"], "BURN_IN", 1000)
+            patch.setattr(sys.modules[f"quell.baselines.{module}"], "N_DRAWS", 1000)
+            patch.setattr(sys.modules[f"quell.baselines.{module}"], "BURN_IN", 500)
         patch.setattr(sys.modules["quell.baselines.gp_imiqr"], "N_CANDIDATES", 200)
         patch.setattr(sys.modules["quell.baselines.gp_imiqr"], "N_STARTS", 1)
+        patch.setattr("quell.bench.answers.CHECKPOINTS", 6)
+        patch.setattr("quell.bench.peers.MOMENT_DRAWS", 10_000)
         yield
 
 
 def spec(algorithm, **changes):
-    how = {"mode": "exact", "noise": 0.5, "dim": 1, "budget": 14} | changes
+    how = {"mode": "exact", "noise": 0.5, "dim": 1, "budget": 12} | changes
     return Spec.make("normal", algorithm, 5000, **how)
 
 
@@ -39,11 +41,11 @@ def test_records_are_complete(records):
     for name, record in records.items():
         assert "error" not in record, name
         assert set(record) >= FINAL
-        assert record["evaluations"] == 14
+        assert record["evaluations"] == 12
         counts = [point["evaluations"] for point in record["trace"]]
         assert counts == sorted(counts)
-        assert 2 <= len(counts) <= 12
-        assert counts[-1] == 14
+        assert 2 <= len(counts) <= 6
+        assert counts[-1] == 12
         assert np.shape(record["posterior"]["draws"]) == (500, 1)
         assert record["posterior"]["kind"] == "draws"
         assert record["mmtv"] < 0.5
@@ -95,6 +97,7 @@ def test_a_run_that_was_cut_short_is_no_record(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("stop_early", [False, True])
+@pytest.mark.usefixtures("little_work")
 def test_pyvbmc_itself(stop_early):
     pytest.importorskip("pyvbmc")
     record = perform(spec("pyvbmc", dim=2, budget=15, noise=None, stop_early=stop_early))
