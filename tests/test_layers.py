@@ -29,7 +29,7 @@ LAYERS = (
     ("journal", "progress", "results", "workers"),
     ("run", "stacking"),
     ("infer", "sampler"),
-    ("studies",),
+    ("baselines", "studies"),
     ("comparison",),
     ("plots", "study"),
     ("calibration", "loading"),

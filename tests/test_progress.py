@@ -136,3 +136,13 @@ def test_a_line_that_stays():
         display.say("continues the journal 'a' [of] 2026")
         display.say("")
     assert "continues the journal 'a' [of] 2026" in console.file.getvalue()
+
+
+def test_a_baseline_shows_its_evidence_or_nothing():
+    state = make_state(n_ok=3)
+    for elbo, shown in ((-2.345, True), (np.nan, False)):
+        last = make_iteration(n_components=0, elbo=elbo)
+        text = text_of(Update.of(with_history(state, last), 50, 10.0, 4.0, 5.0))
+        assert ("log evidence -2.3" in text) == shown
+        assert "reliability" not in text
+        assert "nan" not in text

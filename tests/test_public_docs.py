@@ -7,13 +7,14 @@ import re
 import pytest
 
 import quell
+import quell.baselines
 import quell.plots
 
 
 def public_things():
     """Public classes and functions by the name a user knows them by."""
     found = {}
-    for module in (quell, quell.likelihoods, quell.plots, quell.priors):
+    for module in (quell, quell.baselines, quell.likelihoods, quell.plots, quell.priors):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):

@@ -5,6 +5,7 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -158,19 +159,30 @@ def infer(
             else:
                 first, dimension = len(engine.settled.design), problem.space.dimension
                 warn_if_too_short(budget, session.evaluations.n_counted, first, dimension)
-            pool = make_pool(executor, session.engine.seed, problem, workers, timeout)
-            display.say(session.continued)
-            if journal_check:
-                _compare(session, pool)
-            if session.finished is not None:
-                pool.close()
-                return replace(
-                    session.finished, wall_seconds=session.wall_seconds, journal=session.continued
-                )
-            loop = Loop(session, pool, budget, retries)
-            return _finish(loop, display, callback)
+            return conduct(
+                session, display, budget, executor=executor, workers=workers, timeout=timeout,
+                retries=retries, journal_check=journal_check, callback=callback,
+            )  # fmt: skip
         finally:
             session.close()
+
+
+def conduct(
+    session: Session, display: Progress, budget: int | None, *, executor: Executor | None,
+    workers: int | None, timeout: float | None, retries: int, journal_check: bool,
+    callback: Callback | None,
+) -> Any:  # fmt: skip
+    """Run a session, of whichever algorithm, to its end; the arguments are those of `infer`."""
+    pool = make_pool(executor, session.engine.seed, session.engine.problem, workers, timeout)
+    display.say(session.continued)
+    if journal_check:
+        _compare(session, pool)
+    if session.finished is not None:
+        pool.close()
+        return replace(
+            session.finished, wall_seconds=session.wall_seconds, journal=session.continued
+        )
+    return _finish(Loop(session, pool, budget, retries), display, callback)
 
 
 def _compare(session: Session, pool: Pool) -> None:

@@ -134,7 +134,10 @@ def render(update: Update) -> Any:
         update.phase,
         f"{clock(update.wall_seconds)} elapsed, {clock(update.seconds_left)} left",
     )
-    if update.iteration:
+    if update.iteration and not update.n_components:  # a baseline, which has no mixture
+        if np.isfinite(update.elbo):
+            table.add_row("", f"log evidence {update.elbo:.2f} ± {update.elbo_sd:.2f}")
+    elif update.iteration:
         r = "-" if not np.isfinite(update.reliability) else f"{update.reliability:.2g}"
         table.add_row(
             f"iteration {update.iteration}",

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from quell.arrays import FloatArray
+from quell.baselines import gp_imiqr, wsabi
 from quell.bench.answers import Answer
+from quell.bench.baselines import BaselineRun
 from quell.bench.own import QuellRun
 from quell.bench.peers import import_pyvbmc, run_pyvbmc
 from quell.problem import Problem
@@ -92,6 +94,30 @@ _ALL = (
     _paper("nowv", "the paper's VIQR without whitening and more components at the end"),
     _paper("map", "the paper's VIQR with one hyperparameter vector (MAP)"),
     _paper("old", "VBMC before the paper (prospective uncertainty sampling)"),
+    Algorithm(
+        "wsabi",
+        "WSABI-L, which takes every value for exact, as in the paper",
+        BaselineRun(wsabi),
+        bounded_map="logit",
+    ),
+    Algorithm(
+        "wsabi-noise",
+        "WSABI-L with the SDs of noisy values",
+        BaselineRun(wsabi, {"noise_aware": True}),
+        bounded_map="logit",
+    ),
+    Algorithm(
+        "gp-imiqr",
+        "GP-IMIQR as in the paper; no evidence",
+        BaselineRun(gp_imiqr),
+        bounded_map="logit",
+    ),
+    Algorithm(
+        "gp-imiqr-fair",
+        "GP-IMIQR in inference space, looking ahead with the noise as it is; no evidence",
+        BaselineRun(gp_imiqr, {"fair": True}),
+        bounded_map="logit",
+    ),
     Algorithm("pyvbmc", "PyVBMC, if it is installed", run_pyvbmc, check=import_pyvbmc),
 )
 #: Every algorithm by its name, in the order of the list above.

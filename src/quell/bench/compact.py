@@ -1,5 +1,6 @@
 """A posterior as plain data, small enough for one line of a file."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from quell.arrays import FloatArray
@@ -15,6 +16,8 @@ from quell.results import Posterior
 from quell.text import jsonable
 
 DIGITS = 9
+#: Draws in the record of an algorithm whose posterior is known by draws.
+STORED_DRAWS = 500
 
 
 def shorten(array: FloatArray) -> Any:
@@ -39,6 +42,16 @@ def compact_posterior(posterior: Posterior) -> dict[str, Any]:
         "integer": None if posterior.integer is None else list(posterior.integer),
         "truncated": posterior.support is not None,
     }
+
+
+def compact_draws(names: Sequence[str], draws: FloatArray) -> dict[str, Any]:
+    """A posterior that is known by draws (n, D), as plain data.
+
+    >>> import numpy as np
+    >>> compact_draws(["a"], np.array([[1 / 3]]))
+    {'kind': 'draws', 'names': ['a'], 'draws': [[0.333333333]]}
+    """
+    return {"kind": "draws", "names": list(names), "draws": shorten(draws)}
 
 
 def restore_posterior(data: dict[str, Any], support: Support | None = None) -> Posterior:

@@ -12,12 +12,13 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.bench.answers import Answer, Estimate, checkpoint_rows
-from quell.bench.compact import shorten
+from quell.bench.compact import STORED_DRAWS, compact_draws
 from quell.bench.problems.base import BenchError
 from quell.problem import Problem
 
 PYVBMC = "1.5.0"
-MOMENT_DRAWS, STORED_DRAWS = 200_000, 500
+#: Draws behind the moments of a posterior.
+MOMENT_DRAWS = 200_000
 
 
 def import_pyvbmc() -> Any:
@@ -88,11 +89,9 @@ def run_pyvbmc(
         "converged": bool(results["success_flag"]),
         "overhead_cpu_seconds_per_evaluation": cpu / evaluations,
         "wall_seconds": time.perf_counter() - wall,
-        "posterior": {
-            "kind": "draws",
-            "names": list(problem.names),
-            "draws": shorten(final.sample(STORED_DRAWS, np.random.default_rng(seed))),
-        },
+        "posterior": compact_draws(
+            problem.names, final.sample(STORED_DRAWS, np.random.default_rng(seed))
+        ),
         "settings": {"pyvbmc": str(results["version"])},
     }
     return Answer(final, fields, _checkpoints(sampler))

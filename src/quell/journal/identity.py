@@ -2,35 +2,55 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.text import jsonable
 
 
-def describe(problem: Problem, settings: Settings) -> dict[str, Any]:
+class Describable(Protocol):
+    """Settings of an algorithm, with "algorithm" among them where it is not Quell's own."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """The settings by name."""
+
+
+def describe(problem: Problem, settings: Describable) -> dict[str, Any]:
     """Problem and settings as plain data, as they come back from a file."""
     plain = {"problem": problem.fingerprint(), "settings": settings.as_dict()}
     return dict(json.loads(json.dumps(jsonable(plain))))
 
 
+#: The algorithm of settings that do not name one.
+OWN = "quell.infer"
 #: Settings there were once, with the value that is now the only way: journals have them.
 RETIRED = {"whitening_undo_test": False, "noise_shaping": False}
 
 
-def changes(recorded: Mapping[str, Any], problem: Problem, settings: Settings) -> list[str]:
+def changes(recorded: Mapping[str, Any], problem: Problem, settings: Describable) -> list[str]:
     """What differs between the ``recorded`` problem and settings and these, a line each.
 
     Settings that are younger than the journal had their default when it was written.
     """
     current = describe(problem, settings)
+    was, now = (_algorithm(plain["settings"]) for plain in (recorded, current))
+    if was != now:
+        return [f"algorithm: {was} in the journal, {now} now"]
+    if now != OWN:
+        return differences(recorded["problem"], current["problem"], "problem") + differences(
+            recorded["settings"], current["settings"], "settings"
+        )
     then = {**describe(problem, Settings())["settings"], **recorded["settings"]}
     gone = [key for key in then if key not in current["settings"]]
     then = {key: then[key] for key in then if key not in gone or RETIRED.get(key) != then[key]}
     return differences(recorded["problem"], current["problem"], "problem") + differences(
         then, current["settings"], "settings"
     )
+
+
+def _algorithm(settings: Mapping[str, Any]) -> str:
+    return str(settings.get("algorithm", OWN))
 
 
 def differences(recorded: Any, current: Any, where: str = "") -> list[str]:

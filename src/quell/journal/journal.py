@@ -17,7 +17,7 @@ from quell.errors import JournalError
 from quell.evaluations import Evaluations
 from quell.evaluations.answers import as_recorded, head_start_answers
 from quell.evaluations.events import Answered, Event, this_process
-from quell.journal.identity import changes, describe
+from quell.journal.identity import Describable, changes, describe
 from quell.journal.lock import Lock
 from quell.journal.places import journal_path
 from quell.journal.recovery import is_empty, keep_ignored_log, rescue
@@ -26,7 +26,6 @@ from quell.journal.snapshots import ABOUT, BYTES, About, Snapshot
 from quell.journal.store import Damaged, Store
 from quell.journal.write_ahead import is_write_ahead, log_of
 from quell.problem import Problem
-from quell.settings import Settings
 from quell.version import __version__
 
 
@@ -73,7 +72,7 @@ class Journal:
         return as_recorded(answers, self.meta["problem"]["names"])
 
     def begin(
-        self, problem: Problem, settings: Settings, seed: int, starts: FloatArray,
+        self, problem: Problem, settings: Describable, seed: int, starts: FloatArray,
         given: Evaluations,
     ) -> None:  # fmt: skip
         """Set up a new journal."""
@@ -93,7 +92,7 @@ class Journal:
             self.meta["continued"] = [*stamps[1:], _stamp()]
             self._file.replace_meta(self.meta)
 
-    def check(self, problem: Problem, settings: Settings, seed: int | None) -> None:
+    def check(self, problem: Problem, settings: Describable, seed: int | None) -> None:
         """`JournalError`, with the differences, unless the journal is of this very run."""
         lines = changes(self.meta, problem, settings)
         if seed is not None and seed != self.seed:

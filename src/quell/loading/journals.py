@@ -27,6 +27,13 @@ def load_journal(path: Path, **given: Any) -> Result:
     except (JournalError, sqlite3.Error, OSError, UnicodeDecodeError) as error:
         raise FileError(f"{str(path)!r} cannot be read as a journal: {error}") from error
     n = contents.evaluations.n_counted
+    algorithm = contents.settings.get("algorithm")
+    if algorithm is not None:
+        raise FileError(
+            f"the journal {str(path)!r} is of the baseline {algorithm}, whose results are not kept "
+            "in files: the same call of quell.baselines makes it again from its "
+            f"{n} evaluation{'' if n == 1 else 's'}"
+        )
     if snapshot is None:
         raise FileError(
             f"the journal {str(path)!r} has {n} evaluation{'' if n == 1 else 's'}, but no result "

@@ -21,6 +21,7 @@ from quell.results import Result
 from quell.results.writing import result_bytes
 from quell.run.beginning import check_seed, head_start, start_points
 from quell.run.engine import Engine
+from quell.run.fold import Fold
 from quell.run.same_target import refuse_another_target
 from quell.run.so_far import about, restored, snapshot_of
 from quell.settings import Settings
@@ -39,7 +40,7 @@ class Session:
     result, if nothing is left to do: then the engine has not been told of its events.
     """
 
-    engine: Engine
+    engine: Fold[Any]
     journal: Journal | None = None
     continued: str = ""
     finished: Result | None = None
@@ -52,7 +53,8 @@ class Session:
         problem: Problem,
         *,
         seed: int | None = None,
-        settings: Settings | None = None,
+        settings: Any = None,
+        engine: Callable[..., Fold[Any]] | None = None,
         journal: str | PathLike[str] | None = None,
         start: ArrayLike | Result | None = None,
         evaluations: Evaluations | Sequence[ArrayLike] | None = None,
@@ -61,18 +63,22 @@ class Session:
     ) -> "Session":
         """Check the arguments of :class:`quell.Sampler`; a journal that exists is replayed.
 
-        Not where it has the result of a run that, by ``would_end``, would end at once.
+        Not where it has the result of a run that, by ``would_end``, would end at once. Another
+        algorithm than Quell's own has an ``engine`` that is made as `Engine` is, with ``settings``
+        of its own.
         """
         if not isinstance(problem, Problem):
             raise TypeError(f"problem must be a quell.Problem, got {type(problem).__name__}")
-        settings = Settings() if settings is None else settings
-        if not isinstance(settings, Settings):
-            raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
+        if engine is None:
+            engine = Engine
+            settings = Settings() if settings is None else settings
+            if not isinstance(settings, Settings):
+                raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
         seed = seed if seed is None else check_seed(seed)
         given = head_start(problem, evaluations)
         if journal is None:
             seed = check_seed(seed)
-            return cls(Engine(problem, settings, seed, start_points(problem, start, seed), given))
+            return cls(engine(problem, settings, seed, start_points(problem, start, seed), given))
         if not isinstance(journal, str | PathLike):
             raise TypeError(f"journal must be a path, got {type(journal).__name__}")
         book = Journal(journal)
@@ -92,10 +98,10 @@ class Session:
                     result, made_with = finished
                     if made_with != __version__:  # this version might give another one
                         about += f", and the result made with quell {made_with}"
-                    engine = Engine(problem, settings, book.seed, book.starts, given)
-                    return cls(engine, book, about, result)
+                    made = engine(problem, settings, book.seed, book.starts, given)
+                    return cls(made, book, about, result)
                 book.sign()
-            session = cls(Engine(problem, settings, book.seed, book.starts, given), book, about)
+            session = cls(engine(problem, settings, book.seed, book.starts, given), book, about)
             session._replay(on_replay)
         except BaseException:
             book.close()
@@ -140,8 +146,8 @@ class Session:
 
         It is no reason to lose the result if that fails: the journal has what it follows from.
         """
-        if self.journal is None:
-            return
+        if self.journal is None or not isinstance(self.engine, Engine):
+            return  # only results of Quell's own algorithm have a file format
         try:
             data = result_bytes(result)
             self.journal.keep(
@@ -177,7 +183,7 @@ class Session:
     def _keep_iteration(self) -> None:
         """Keep the result so far in the journal, where an iteration has ended."""
         n = len(self.engine.settled.history)
-        if self.journal is None or n <= self.n_iterations:
+        if self.journal is None or n <= self.n_iterations or not isinstance(self.engine, Engine):
             return
         self.n_iterations = n
         # A convenience for those who look on: whatever is wrong with it, the run goes on.

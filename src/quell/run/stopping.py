@@ -11,7 +11,7 @@ from quell.diagnostics.stability import evaluations_needed, stability
 from quell.errors import BudgetWarning
 from quell.evaluations import Evaluations
 from quell.problem import Problem
-from quell.run.engine import Engine
+from quell.run.fold import Fold
 from quell.settings import Settings
 from quell.text import printable
 from quell.vbmc import State
@@ -54,7 +54,7 @@ def check_budget(budget: Any, problem: Problem, *, least: int = 1) -> int | None
     return budget
 
 
-def refuse_if_too_small(budget: int | None, engine: Engine) -> None:
+def refuse_if_too_small(budget: int | None, engine: Fold[Any]) -> None:
     """``ValueError`` for a budget that the first points, before any fit, would not fit into."""
     state = engine.settled
     needed = len(state.design)
