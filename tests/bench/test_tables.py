@@ -159,3 +159,14 @@ def test_runs_of_several_versions_are_marked():
 def test_runs_that_stop_early_say_after_how_many_evaluations():
     runs = [record(i, stop_early=True, evaluations=90 + i) for i in range(3)]
     assert "quell (stops early, n 91)" in text_table(runs)
+
+
+def test_algorithms_without_evidence_are_judged_by_their_posterior():
+    lost = {"lml_loss": np.nan, "lml_loss_checked": np.nan, "log_evidence_sd": np.nan}
+    runs = [record(i, algorithm="gp-imiqr", evidence_method="none", **lost) for i in range(3)]
+    summary = summarise(runs)
+    assert summary.usable.share == 1
+    assert np.isnan(summary.coverage.share)
+    line = next(line for line in text_table(runs).splitlines() if line.startswith("gp-imiqr"))
+    assert line.split()[1:6] == ["3", "-", "-", "-", "-"]
+    assert "inf" not in line

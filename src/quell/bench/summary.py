@@ -20,6 +20,9 @@ from quell.calibration.shares import wilson_interval
 #: The metrics of a run, in the order of the tables.
 METRICS = ("lml_loss", "lml_loss_checked", "gskl", "mmtv")
 
+#: What the records of algorithms without a log evidence say of its method.
+NO_EVIDENCE = "none"
+
 Record = dict[str, Any]
 
 
@@ -73,11 +76,13 @@ class Spread:
 
     @classmethod
     def of(cls, values: ArrayLike) -> Spread:
-        """The spread of values (R,); infinite ones are allowed.
+        """The spread of values (R,); infinite ones are allowed, and nan if it is all of them.
 
         >>> Spread.of([1.0, 2.0, 4.0]).median
         2.0
         """
+        if np.isnan(np.asarray(values, dtype=float)).all():
+            return cls(np.nan, np.nan, np.nan, np.nan)
         return cls(quantile(values, 0.5), *bootstrap_interval(values), quantile(values, 0.9))
 
 
@@ -91,12 +96,14 @@ class Share:
 
     @classmethod
     def of(cls, flags: Iterable[bool]) -> Share:
-        """The share of true ones among at least one flag.
+        """The share of true ones; nan of none.
 
         >>> Share.of([True, False]).share
         0.5
         """
         flags = list(flags)
+        if not flags:
+            return cls(np.nan, np.nan, np.nan)
         return cls(sum(flags) / len(flags), *wilson_interval(sum(flags), len(flags)))
 
 
@@ -129,8 +136,13 @@ def summarise(records: list[Record]) -> GroupSummary:
     good = [record for record in records if "error" not in record]
     cost = [1e3 * record["overhead_cpu_seconds_per_evaluation"] for record in good]
     ranks = [record["ranks"] for record in good if "ranks" in record]
-    scores = zip(values["lml_loss"], values["gskl"], values["mmtv"], strict=True)
-    losses = zip(values["lml_loss_checked"], records, strict=True)
+    # An algorithm that gives no evidence is judged by its posterior.
+    scores = zip(np.nan_to_num(values["lml_loss"]), values["gskl"], values["mmtv"], strict=True)
+    losses = [
+        (loss, record)
+        for loss, record in zip(values["lml_loss_checked"], records, strict=True)
+        if not np.isnan(loss)
+    ]
     return GroupSummary(
         runs=len(records),
         failed=len(records) - len(good),
@@ -147,6 +159,11 @@ def summarise(records: list[Record]) -> GroupSummary:
 
 
 def _metric(record: Record, name: str) -> float:
-    """A metric of a run; infinite where the run failed or it is not a number."""
+    """A metric of a run; infinite where the run failed or it is not a number.
+
+    The loss of an evidence that the algorithm does not give is nan.
+    """
+    if record.get("evidence_method") == NO_EVIDENCE and name.startswith("lml"):
+        return np.nan
     value = float(record[name]) if "error" not in record else np.inf
     return np.inf if np.isnan(value) else value

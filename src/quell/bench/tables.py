@@ -123,11 +123,15 @@ def cells(summary: GroupSummary) -> tuple[str, ...]:
 
 
 def _spread(spread: Spread) -> tuple[str, str]:
+    if np.isnan(spread.median):
+        return "-", "-"
     interval = f"[{number(spread.low)}, {number(spread.high)}]"
     return f"{number(spread.median)} {interval}", number(spread.q90)
 
 
 def _share(share: Share) -> str:
+    if np.isnan(share.share):
+        return "-"
     value, low, high = (f"{part:.2f}".removeprefix("0") for part in vars(share).values())
     return f"{value} [{low}, {high}]"
 
