@@ -74,8 +74,8 @@ class Settings:
         highest; False for the paper's way, by ``acquisition`` alone. Not with an acquisition
         function of your own.
     compress_low_values
-        Of values so low that the posterior has no mass there, only the order counts; False to fit
-        them as they are, as the paper does.
+        Values so low that the posterior has no mass there are compressed while it is searched for,
+        as strongly as the observations say; False to fit them as they are, as the paper does.
     look_around
         The first points are spread evenly over the plausible box, in warm-up places that may be as
         high as the best one are looked at, and high evaluations that the posterior has lost become

@@ -54,7 +54,7 @@ def make_case(
     values = normal(theta) if values is None else np.asarray(values)
     table = make_table(problem, theta, values, sds)
     trimmed = np.zeros(len(table), bool) if trained is None else ~np.asarray(trained)
-    data = TrainingSet.of(table, trimmed, problem.space, noisy=True, compress=False).data
+    data = TrainingSet.of(table, trimmed, problem.space, noisy=True).data
     hyper = hyperparameters(problem.dimension) if hyper is None else hyper
     gp = GaussianProcess.condition(data, hyper)
     mixture = rounded() if mixture is None else mixture

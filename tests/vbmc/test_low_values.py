@@ -12,11 +12,13 @@ from quell.vbmc.low_values import (
     NEGLIGIBLE_MASS,
     compressed,
     is_hopeless,
+    log_slope,
     resolved_depth,
     without_density,
 )
 
 quick = settings(max_examples=100, deadline=None)
+powers = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 depths = st.sampled_from([resolved_depth(d) for d in (1, 2, 7)])
 #: Log joints as targets return them, and those that stand for zero density.
 finite_values = st.lists(st.floats(-1e300, 1e6), min_size=1, max_size=12)
@@ -49,17 +51,35 @@ class TestCompressed:
         np.testing.assert_allclose(found, [2.0, 2.0 - 25.0 * (1 + np.log(2.0)), -23.0])
 
     @quick
-    @given(st.lists(st.floats(-1e8, 1e6), min_size=1, max_size=12), depths)
-    def test_order_is_kept_and_nothing_is_lowered(self, values, depth):
+    @given(st.lists(st.floats(-1e8, 1e6), min_size=1, max_size=12), depths, powers)
+    def test_order_is_kept_and_nothing_is_lowered(self, values, depth, power):
         raw = np.array(values)
-        y = compressed(raw, depth)
+        y = compressed(raw, depth, power)
         assert_no_inversion(raw, y)
         assert y.max() == raw.max()
-        assert (y >= raw - 1e-9).all()
+        assert (y >= raw - 1e-9 * (1 + np.abs(raw).max())).all()
 
-    def test_smooth_at_the_depth(self):
+    def test_the_less_the_larger_the_power(self):
+        y = np.array([0.0, -24.0, -26.0, -1e3, -1e7])
+        found = np.array([compressed(y, 25.0, power) for power in (0.0, 0.25, 0.5, 1.0)])
+        np.testing.assert_array_equal(found[:, :2], np.tile(y[:2], (4, 1)))
+        np.testing.assert_allclose(found[-1], y)
+        assert (np.diff(found[:, 2:], axis=0) < 0).all()
+
+    @pytest.mark.parametrize("power", [0.0, 0.25, 0.5, 1.0])
+    def test_slope_is_the_log_jacobian(self, power):
+        y, step = np.array([3.0, -20.0, -30.0, -900.0, -4e4]), 1e-3
+        numerical = 0.0
+        for i in range(1, len(y)):
+            shift = step * np.eye(len(y))[i]
+            rise = compressed(y + shift, 25.0, power) - compressed(y - shift, 25.0, power)
+            numerical += np.log(rise[i] / (2 * step))
+        assert log_slope(y, 25.0, power) == pytest.approx(numerical, abs=1e-6)
+
+    @pytest.mark.parametrize("power", [0.0, 0.25, 0.5])
+    def test_smooth_at_the_depth(self, power):
         around = np.array([[0.0, -25.0 - e] for e in (-1e-4, 0.0, 1e-4)])
-        values = [compressed(y, 25.0)[1] for y in around]
+        values = [compressed(y, 25.0, power)[1] for y in around]
         np.testing.assert_allclose(np.diff(values), -1e-4, rtol=1e-4)
 
 
@@ -101,9 +121,9 @@ class TestTrainingSet:
         return make_state(problem, theta, values, **changes)
 
     @quick
-    @given(finite_values, st.integers(1, 3), st.booleans())
-    def test_order_is_that_of_the_raw_values(self, values, dimension, bounded):
-        state = self.state(values, dimension, bounded=bounded, noisy=False)
+    @given(finite_values, st.integers(1, 3), st.booleans(), powers)
+    def test_order_is_that_of_the_raw_values(self, values, dimension, bounded, power):
+        state = self.state(values, dimension, bounded=bounded, noisy=False, power=power)
         training, table = state.training, state.evaluations
         known = ~is_hopeless(table.log_joint)[training.rows]
         raw = table.log_joint[training.rows] + state.space.log_jacobian(training.data.x)
@@ -113,13 +133,13 @@ class TestTrainingSet:
     @quick
     @given(
         st.lists(st.one_of(st.just(-np.inf), st.floats(-1e300, 1e6)), min_size=2, max_size=14),
-        st.integers(1, 3), st.booleans(), st.booleans(),
+        st.integers(1, 3), st.booleans(), powers,
     )  # fmt: skip
     def test_no_point_of_zero_density_is_above_its_neighbours(
-        self, values, dimension, bounded, compress
+        self, values, dimension, bounded, power
     ):
         values = [0.0, *values]  # one has a density
-        state = self.state(values, dimension, bounded=bounded, compress=compress)
+        state = self.state(values, dimension, bounded=bounded, power=power)
         training, table = state.training, state.evaluations
         x, y = training.data.x, training.data.y
         zero = (table.zero_density | is_hopeless(table.log_joint))[training.rows]
@@ -134,7 +154,7 @@ class TestTrainingSet:
     def test_hopelessly_low_values_are_taken_for_zero_density(self):
         low = [-1e10, -1e300, -np.finfo(float).max]
         theta = [[0.0], [1.0], [2.0], [3.0], [4.0]]
-        state = make_state(unbounded_problem(1), theta, [-1.0, *low, -900.0])
+        state = make_state(unbounded_problem(1), theta, [-1.0, *low, -900.0], power=0.0)
         data, depth = state.training.data, resolved_depth(1)
         assert state.training.rows.tolist() == [0, 1, 2, 3, 4]
         lowest = -depth * (1 + np.log(899.0 / depth))
@@ -142,13 +162,15 @@ class TestTrainingSet:
         np.testing.assert_allclose(data.y - data.y[0], [0.0, *[lowest] * 3, lowest])
 
     def test_values_above_that_are_not(self):
-        state = make_state(unbounded_problem(1), [[0.0], [1.0], [2.0]], [0.0, -1e6, -5e7])
+        state = make_state(
+            unbounded_problem(1), [[0.0], [1.0], [2.0]], [0.0, -1e6, -5e7], power=0.0
+        )
         y, depth = state.training.data.y, resolved_depth(1)
         expected = [0.0, *(-depth * (1 + np.log(d / depth)) for d in (1e6, 5e7))]
         np.testing.assert_allclose(y - y[0], expected)
 
     def test_without_compression_values_stay_as_they_are(self):
         values = [0.0, -1e6, -30.0, -5e7]
-        for changes in ({"compress": False}, {"warmup": False}):
+        for changes in ({"power": 1.0}, {"power": 0.0, "warmup": False}):
             y = self.state(values, 2, **changes).training.data.y
             np.testing.assert_allclose(y - y[0], values)

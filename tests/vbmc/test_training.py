@@ -73,7 +73,7 @@ class TestTrainingSet:
     def test_zero_density_enters_low_and_in_order(self):
         theta = [[0.0], [1.0], [2.0], [3.0], [4.0]]
         values = [0.0, -np.inf, -2.0, -np.inf, -40.0]
-        state = make_state(unbounded_problem(1), theta, values, 0.1, noisy=False)
+        state = make_state(unbounded_problem(1), theta, values, 0.1, noisy=False, power=0.0)
         data, rows, single = parts(state.training)
         np.testing.assert_array_equal(rows, np.arange(5))
         np.testing.assert_allclose(data.x[:, 0], np.arange(5) / 4)

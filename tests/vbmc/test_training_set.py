@@ -19,7 +19,7 @@ def assert_fresh(state):
         state.trimmed,
         state.space,
         noisy=state.noisy,
-        compress=state.compress and state.warmup,
+        power=state.power if state.warmup else 1.0,
     )
     assert state.training.data.equals(fresh.data)
     np.testing.assert_array_equal(state.training.rows, fresh.rows)

@@ -54,8 +54,7 @@ class Engine(Fold[State]):
         noisy = problem.noise != "exact"
         state = initial_state(
             rng_for_design(seed), problem, starts, given,
-            noisy=noisy, compress=settings.compress_low_values,
-            look_around=settings.look_around,
+            noisy=noisy, look_around=settings.look_around,
         )  # fmt: skip
         super().__init__(problem, settings, seed, state, given)
         self._cpu_at_iteration = 0.0

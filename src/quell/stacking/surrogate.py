@@ -67,7 +67,7 @@ def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
         seen.update(keys)
         noisy = bool((table.sd != 0).any())  # also where SDs are not known
         trimmed = np.zeros(len(table), dtype=bool)
-        sets.append(TrainingSet.of(table, trimmed, space, noisy=noisy, compress=False).data)
+        sets.append(TrainingSet.of(table, trimmed, space, noisy=noisy).data)
     run = np.repeat(np.arange(len(sets)), [data.size for data in sets])
     data = sets[0]
     for more in sets[1:]:

@@ -65,6 +65,14 @@ class Carried:
         gain = _learnt_jacobian(other, means) - _learnt_jacobian(own, mixture.means)
         return cls(mixture, means, spreads, slope, float(mixture.weights @ gain))
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all of it can be told there.
+
+        So far beyond a bound that parameters are rounded onto it, a component has no place.
+        """
+        return bool(np.isfinite(self.means).all() and np.isfinite(self.spreads).all())
+
     def mean(self) -> FloatArray:
         """Mean (D,) of the mixture in the new coordinates."""
         return np.asarray(self.mixture.weights @ self.means)

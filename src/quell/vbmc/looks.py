@@ -140,7 +140,7 @@ def _surrogate(
     s = int(rng.choice(len(overview.theta), p=overview.weights))
     everything = TrainingSet.of(
         state.evaluations, np.zeros(len(state.evaluations), dtype=bool), overview.space,
-        noisy=state.noisy, compress=True,
+        noisy=state.noisy, power=overview.power,
     )  # fmt: skip
     data = everything.data
     if overview.theta.shape[1] != Layout(data.dimension, data.has_unknown_noise).size:

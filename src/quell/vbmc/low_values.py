@@ -9,13 +9,14 @@ below its top. What happens further down is worth knowing only as a direction: t
 away from it. At face value, such values set the scale of the surrogate instead: a log joint that
 goes down by 10⁵ in the plausible box makes the surrogate uncertain by thousands of nats between its
 points, and it promises what is not there. So while the mass is still searched for, in warm-up, the
-distance d below the best is compressed beyond t,
+distance d below the best may be compressed beyond t,
 
-    c(d) = d                    for d ≤ t,
-    c(d) = t (1 + log(d/t))     beyond,
+    c(d) = d                              for d ≤ t,
+    c(d) = t (1 + ((d/t)^λ - 1) / λ)      beyond, or t (1 + log(d/t)) for λ = 0,
 
-which keeps the order and is smooth. At the end of warm-up the lowest values are dropped, and what
-is evaluated later counts as it is: it says how steep the sides are.
+which keeps the order and is smooth. The power λ is chosen by the observations: see
+`quell.vbmc.compression`. At the end of warm-up the lowest values are dropped, and what is evaluated
+later counts as it is: it says how steep the sides are.
 
 Points of zero density have no distance. They are entered below all that is known around them, and
 never much higher than t below the best: an edge of the support is a cliff of that depth, and where
@@ -35,7 +36,7 @@ How this was tested, and what did not work: docs/experiments/runaway.md.
 """
 
 import numpy as np
-from scipy.special import gammainccinv
+from scipy.special import boxcox, gammainccinv
 
 from quell.arrays import BoolArray, FloatArray
 from quell.distances import squared_distances
@@ -55,14 +56,34 @@ def resolved_depth(dimension: int) -> float:
     return float(gammainccinv(0.5 * dimension, NEGLIGIBLE_MASS))
 
 
-def compressed(y: FloatArray, depth: float) -> FloatArray:
+def compressed(y: FloatArray, depth: float, power: float = 0.0) -> FloatArray:
     """Values (n,) with those more than ``depth`` below the best moved up, order kept.
 
     >>> compressed(np.array([0.0, -20.0, -1e5]), 25.0).round(1)
     array([   0. ,  -20. , -232.4])
+    >>> compressed(np.array([0.0, -20.0, -1e5]), 25.0, power=0.5).round(1)
+    array([    0. ,   -20. , -3137.3])
     """
-    folds = np.log(np.maximum((y.max() - y) / depth, 1.0))  # log d/t, 0 where nothing changes
-    return np.where(folds > 0.0, y.max() - depth * (1.0 + folds), y)
+    folds = _folds(y, depth)
+    beyond = boxcox(np.exp(folds), power)
+    return np.where(folds > 0.0, y.max() - depth * (1.0 + beyond), y)
+
+
+def log_slope(y: FloatArray, depth: float, power: float) -> float:
+    """Sum over values (n,) of log c'(d): what the compression does to a density of all of them.
+
+    >>> y = np.array([0.0, -20.0, -1e3, -1e4])
+    >>> moved = [compressed(y + h, 25.0, 0.5) for h in np.eye(4)[2:] * 1e-4]
+    >>> numerically = sum(np.log((m - compressed(y, 25.0, 0.5)).max() / 1e-4) for m in moved)
+    >>> bool(np.isclose(log_slope(y, 25.0, 0.5), numerically, rtol=1e-4))
+    True
+    """
+    return (power - 1.0) * float(_folds(y, depth).sum())
+
+
+def _folds(y: FloatArray, depth: float) -> FloatArray:
+    """log(d/t) of values (n,), 0 where nothing changes."""
+    return np.log(np.maximum((y.max() - y) / depth, 1.0))
 
 
 def is_hopeless(log_joint: FloatArray) -> BoolArray:

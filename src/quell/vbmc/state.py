@@ -104,19 +104,21 @@ class Overview:
 
     From then on the surrogate has only the better evaluations to follow, at their face value, and
     forgets how low the log joint is elsewhere. The overview has the ``space`` and hyperparameters
-    (``theta``, ``weights``) of warm-up, and goes with all evaluations.
+    (``theta``, ``weights``) of warm-up and its compression of low values (``power``), and goes with
+    all evaluations.
     """
 
     space: InferenceSpace
     theta: FloatArray
     weights: FloatArray
+    power: float = 1.0
 
     @classmethod
     def of(cls, state: "State") -> "Overview | None":
         """The overview of a state that has been fitted; None before."""
         if state.fit is None:
             return None
-        return cls(state.space, state.fit.gp.theta, state.fit.gp.weights)
+        return cls(state.space, state.fit.gp.theta, state.fit.gp.weights, state.power)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +135,10 @@ class State:
     warm-up ended, None before; ``trims`` are the counts of evaluations at false alarms;
     ``last_whitening`` is the iteration of the last one, or of the end of warm-up. ``full_refit``:
     search for hyperparameters and mixture from scratch; ``frequent``: refit within the iteration
-    too; ``compress``: very low values are compressed while searching; ``settling``: iterations are
-    made without new evaluations. ``support`` says where the density is zero in advance, None if
-    nowhere within the bounds; ``cuts`` are planes beside it, in x. ``overview`` is what is kept of
-    the surrogate of warm-up, None until its end.
+    too; ``power``: how little very low values are compressed while searching, 1 for not at all;
+    ``settling``: iterations are made without new evaluations. ``support`` says where the density is
+    zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
+    ``overview`` is what is kept of the surrogate of warm-up, None until its end.
     """
 
     space: InferenceSpace
@@ -162,7 +164,7 @@ class State:
     full_refit: bool = True
     frequent: bool = True
     n_asked: int = 0
-    compress: bool = True
+    power: float = 1.0
     settling: bool = False
     support: Support | None = None
     cuts: Edges | None = None
@@ -172,8 +174,8 @@ class State:
     def with_data(self, **changes: Any) -> "State":
         """The state after ``changes``, with the training set that follows from them.
 
-        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``noisy`` or
-        ``warmup`` change.
+        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``noisy``,
+        ``power`` or ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
@@ -181,7 +183,7 @@ class State:
             new.trimmed,
             new.space,
             noisy=new.noisy,
-            compress=new.compress and new.is_searching,
+            power=new.power if new.is_searching else 1.0,
             cuts=new.cuts,
         )
         return replace(new, training=training)

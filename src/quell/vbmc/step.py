@@ -66,7 +66,7 @@ class Proposal:
 
 def initial_state(
     rng: np.random.Generator, problem: Problem, starts: FloatArray, evaluations: Evaluations,
-    *, noisy: bool, compress: bool = True, look_around: bool = True,
+    *, noisy: bool, look_around: bool = True,
 ) -> State:  # fmt: skip
     """The state before the first evaluation.
 
@@ -95,8 +95,7 @@ def initial_state(
         n_starts=len(starts),
         evaluations=evaluations,
         trimmed=trimmed,
-        training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy, compress=compress),
-        compress=compress,
+        training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy),
         support=problem.support,
         box=box,
         plausible_range=np.ones(space.dimension),

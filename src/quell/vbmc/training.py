@@ -101,14 +101,14 @@ def _fit_to(
     if n_samples < fit.gp.n_samples:
         keep = np.sort(rng.choice(fit.gp.n_samples, n_samples, replace=False))
         fit = replace(fit, gp=fit.gp.select(keep))
-    if search or _has_grown(state, MODE_SHARES * settings.retrain_share):
+    if search or has_grown(state, MODE_SHARES * settings.retrain_share):
         return retrain(rng, fit, data, prior=prior, search=search)
-    if _has_grown(state, MOVE_SHARES * settings.retrain_share):
+    if has_grown(state, MOVE_SHARES * settings.retrain_share):
         return refresh(rng, fit, data, prior=prior)
     return replace(fit, gp=_conditioned(fit.gp, data))
 
 
-def _has_grown(state: State, share: float) -> bool:
+def has_grown(state: State, share: float) -> bool:
     """Whether the number of evaluations has passed a rung of a ladder since the last iteration.
 
     The rungs are this ``share`` apart; with 0 they are everywhere.

@@ -14,6 +14,7 @@ from quell.vbmc.low_values import (
     are_accidents,
     compressed,
     is_hopeless,
+    log_slope,
     resolved_depth,
     without_density,
 )
@@ -32,13 +33,15 @@ class TrainingSet:
     ``data`` are points, values of the log joint and noise; ``rows`` (N,) the rows of the table of
     evaluations, of the first one where a point was evaluated repeatedly; ``single_sd`` (N,) the
     SDs of one evaluation there, nan where unknown. ``n_accidents`` evaluations gave zero density
-    beside good ones, and are left out.
+    beside good ones, and are left out. ``log_slope`` is the log-Jacobian of the compression of low
+    values, by which densities of sets that are compressed differently are compared.
     """
 
     data: TrainingData
     rows: NDArray[np.intp]
     single_sd: FloatArray
     n_accidents: int = 0
+    log_slope: float = 0.0
 
     @classmethod
     def of(
@@ -48,17 +51,17 @@ class TrainingSet:
         space: InferenceSpace,
         *,
         noisy: bool,
-        compress: bool = True,
+        power: float = 1.0,
         cuts: Edges | None = None,
     ) -> "TrainingSet":
         """The training set in ``space`` of all evaluations but the ``trimmed`` (mask of the table).
 
         Repeated evaluations of one point are one observation: their precision-weighted mean. Failed
-        evaluations are left out; very low values are compressed, if ``compress``, and points of
-        zero density enter as low ones, unless they are accidents of a ``noisy`` target (see
-        :mod:`quell.vbmc.low_values`), or the prior has it: that is known, as ``cuts`` beside the
-        support. Of very many points some are chosen (see :mod:`quell.vbmc.subset`). Empty as long
-        as there is no finite value.
+        evaluations are left out; very low values are compressed, the more the smaller the ``power``
+        (1: not at all), and points of zero density enter as low ones, unless they are accidents of
+        a ``noisy`` target (see :mod:`quell.vbmc.low_values`), or the prior has it: that is known,
+        as ``cuts`` beside the support. Of very many points some are chosen (see
+        :mod:`quell.vbmc.subset`). Empty as long as there is no finite value.
         """
         hopeless = is_hopeless(table.log_joint)
         merged = table.merge_duplicates(~trimmed & ~hopeless)
@@ -67,8 +70,6 @@ class TrainingSet:
         y = merged.log_joint + space.log_jacobian(x)
         single_sd = sd * np.sqrt(merged.count)
         depth = resolved_depth(space.dimension)
-        if compress and len(y):
-            y = compressed(y, depth)
         accident = accidents(table, hopeless, space) if noisy else np.zeros(len(table), dtype=bool)
         found_out = table.log_prior > -np.inf  # by the target, not by the prior
         is_zero = (table.zero_density & found_out | hopeless) & ~trimmed & ~accident
@@ -87,13 +88,16 @@ class TrainingSet:
         kept = kept_rows(x, y, noisy)
         if kept is not None:
             x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
+        slope = 0.0
+        if power != 1.0 and len(y):
+            y, slope = compressed(y, depth, power), log_slope(y, depth, power)
         edges = space.edges
         if cuts is not None:
             # On top of y: the density inside the support is not meant to change.
             y = y + cuts.at(x)
             edges = cuts if edges is None else edges.joined(cuts)
         data = TrainingData.from_arrays(x, y, sd, edges=edges)
-        return cls(data, rows, single_sd, int(accident.sum()))
+        return cls(data, rows, single_sd, int(accident.sum()), slope)
 
 
 def accidents(table: Evaluations, hopeless: BoolArray, space: InferenceSpace) -> BoolArray:

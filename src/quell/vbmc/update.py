@@ -7,6 +7,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.settings import Settings
 from quell.space import InferenceSpace
+from quell.vbmc.compression import with_compression
 from quell.vbmc.coordinates import (
     Carried,
     change_coordinates,
@@ -35,6 +36,7 @@ COUNTED_AS = 2
 
 def end_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """Refit everything to all evaluations and close the iteration; change coordinates if due."""
+    state = with_compression(rng, state, settings)
     before, state = state, refit(rng, state, settings, action=Action.NONE)
     if not state.history[-1].believable and not state.warmup:
         state = recover(rng, before, state, settings)
@@ -87,6 +89,8 @@ def whiten_on_the_way(rng: np.random.Generator, state: State, settings: Settings
     """
     if state.dimension == 1 or not state.history[-1].believable or not is_scheduled(state):
         return state
+    if not is_expressible(state, state.space):
+        return state
     shape = round_shape(state, state.space)
     if axis_ratio(shape) <= LONGEST:
         return state
@@ -108,17 +112,19 @@ def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings
     softness = (
         proposed_softness(rng, solution, state.space.softness) if is_scheduled(state) else None
     )
-    if softness is not None:
+    soft = state.space if softness is None else state.space.with_softness(softness)
+    if softness is not None and is_expressible(state, soft):
         tried = True
-        soft = state.space.with_softness(softness)
         shape = round_shape(state, soft)
         action = Action.SOFTENED if np.isnan(state.space.softness).all() else Action.SHARPENED
         changed = change_coordinates(rng, state, soft.whitened(shape), full_refit=True)
         changed = refit(rng, changed, settings, action=action)
         if not is_worse(state, changed) and is_likelier(state, changed):
             return changed
+    if state.dimension == 1 or not is_expressible(state, state.space):
+        return refused(state) if tried else state
     shape = round_shape(state, state.space)
-    if state.dimension > 1 and whitening_is_due(state, "adaptive", shape):
+    if whitening_is_due(state, "adaptive", shape):
         tried = True
         afresh = axis_ratio(shape) > LONGEST
         turned = change_coordinates(rng, state, state.space.whitened(shape), full_refit=afresh)
@@ -140,6 +146,14 @@ def refused(state: State) -> State:
     )
 
 
+def is_expressible(state: State, space: InferenceSpace) -> bool:
+    """Whether the posterior, and the one that would be returned, are finite in a ``space``."""
+    assert state.mixture is not None
+    solution = best_iteration(state.history).solution
+    pairs = ((state.mixture, state.space), (solution.mixture, solution.space))
+    return all(Carried.of(mixture, own, space).is_finite for mixture, own in pairs)
+
+
 def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     """What is to become round in a ``space``: a covariance (D, D) in its coordinates.
 
@@ -150,9 +164,7 @@ def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     carried = Carried.of(solution.mixture, solution.space, space)
     training = state.training
     if space is not state.space:
-        training = TrainingSet.of(
-            state.evaluations, state.trimmed, space, noisy=state.noisy, compress=False
-        )
+        training = TrainingSet.of(state.evaluations, state.trimmed, space, noisy=state.noisy)
     to_standard = (space.rotation * space.scales).T
     return stretched(training.data, carried.mean(), carried.covariance(), to_standard)
 
