@@ -9,7 +9,8 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
-	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack
+	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack \
+	bench-deviations
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -67,6 +68,9 @@ bench-real: $(VENV)/.dev  ## the ten problems, the paper's algorithm and Quell (
 
 bench-variants: $(VENV)/.dev  ## the paper's acquisition functions, with and without whitening (resumable)
 	$(BIN)/python benchmarks/campaigns.py variants $(ARGS)
+
+bench-deviations: $(VENV)/.dev  ## default settings beside the same with one rule of the paper (resumable)
+	$(BIN)/python benchmarks/bench_deviations.py $(ARGS)
 
 bench-hmc: $(VENV)/.peers  ## cost and accuracy of the hyperparameter sampler, beside gpyreg's slice sampler
 	$(BIN)/python benchmarks/bench_hmc.py $(ARGS)

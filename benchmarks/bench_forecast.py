@@ -22,12 +22,13 @@ def key(record: dict) -> tuple:
 
 
 def history(record: dict) -> list[dict]:
+    """What `forecast` reads of a history; earlier records have the SD of the ELBO in the trace."""
+    sds = [(p["evaluations"], p.get("elbo_sd", p.get("log_evidence_sd"))) for p in record["trace"]]
     return [
-        {"n_evaluations": p["evaluations"], "elbo_sd": p["elbo_sd"], "warmup": False,
-         "believable": True}
-        for p in record["trace"]
-        if p["elbo_sd"] is not None
-    ]  # fmt: skip
+        {"n_evaluations": n, "elbo_sd": sd, "warmup": False, "believable": True}
+        for n, sd in sds
+        if sd is not None
+    ]
 
 
 def ratios(name: str, said: list[float], came: list[float]) -> None:

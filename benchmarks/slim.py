@@ -11,7 +11,7 @@ from typing import Any
 
 from quell.bench.records import read_records
 
-LEFT_OUT = ("posterior", "trace", "settings")
+LEFT_OUT = ("posterior", "trace", "trace_kind", "settings")
 DIGITS = 5
 
 

@@ -30,10 +30,11 @@ _PAPER: dict[str, dict[str, Any]] = {
 @explains_unknown_fields("quell.Settings")
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a run; the defaults are what was measured best.
+    """Settings of a run.
 
-    The settings from ``whitening_schedule`` on are there to reproduce the paper; see
-    `Settings.variant`.
+    The defaults depart from the paper: in what, why, and what was measured, is in
+    docs/deviations.md. The settings from ``whitening_schedule`` on are there to reproduce the
+    paper; see `Settings.variant`.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ class Settings:
         iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait, and
         a global search for hyperparameters in every iteration that is not reliable.
     min_samples
-        Hyperparameter samples kept late in a run; 1 switches to the mode, as the paper does.
+        Hyperparameter samples kept late in a run; 1 switches to the mode late, or where the samples
+        make no difference to the ELBO, as the paper's implementation does.
     max_samples
         Hyperparameter samples at most; never more than 8 in warm-up.
     output_scale_prior
@@ -83,8 +85,9 @@ class Settings:
     evidence
         The log evidence as the surrogate expects it, by "importance" sampling, or the "elbo".
     rules_of_2018
-        The priors of the surrogate's hyperparameters from the training set, and the end of warm-up
-        by the ELBO alone, as in the algorithm before the paper's.
+        The priors of the surrogate's hyperparameters from the training set, a lower floor of its
+        noise, the end of warm-up by the ELBO alone, and an iteration without evaluations after it,
+        as in the algorithm before the paper's.
 
     Raises
     ------
@@ -162,15 +165,16 @@ class Settings:
 
         The paper's runs also had a budget of 50 (D + 2) evaluations, which is an argument of
         `infer`, and the logit map of bounded parameters, an argument of `Problem`. They never
-        stopped early.
+        stopped early. What the variants do otherwise than the paper's is in docs/deviations.md.
 
         Parameters
         ----------
         name
             "paper-viqr", "paper-imiqr", "paper-eig" or "paper-npro", by acquisition function;
             "paper-nowv", without whitening; "paper-map", without hyperparameter samples;
-            "paper-old", with the acquisition function, refits, posterior, priors and end of
-            warm-up of the 2018 algorithm, but the others' search for points and fit of mixtures.
+            "paper-old", with the acquisition function, refits, posterior, priors, noise floor and
+            end of warm-up of the 2018 algorithm, but the others' search for points and fit of
+            mixtures.
         **changes
             Settings to change on top of it.
 

@@ -18,9 +18,9 @@ FIELDS = [
     "problem", "dim", "algorithm", "mode", "seed", "noise", "noise_jitter", "budget",
     "stop_early", "evaluations", "lml_loss", "lml_loss_checked", "mmtv", "gskl", "log_evidence",
     "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged", "status", "tests",
-    "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "posterior", "settings",
-    "settings_digest", "version", "commit", "engine", "libraries", "cpu", "fast", "data",
-    "mean_shift_in_sds",
+    "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "trace_kind", "posterior",
+    "settings", "settings_digest", "version", "commit", "engine", "libraries", "cpu", "fast",
+    "data", "mean_shift_in_sds",
 ]  # fmt: skip
 TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
@@ -60,6 +60,38 @@ def test_trace_ends_with_the_run(record):
     assert counts == sorted(set(counts))
     assert counts[-1] == 20
     assert {"lml_loss", "gskl", "mmtv"} <= set(record["trace"][0])
+    last = record["trace"][-1]
+    for name in ("lml_loss", "gskl", "mmtv", "log_evidence", "log_evidence_sd", "status"):
+        assert last[name] == record[name], name
+
+
+#: The evidence of the first is by importance sampling, that of the second the ELBO.
+@pytest.mark.parametrize("algorithm", ["quell", "viqr"])
+def test_a_trace_has_what_a_run_with_that_budget_returns(algorithm, monkeypatch):
+    for name in ("DRAWS", "FINAL_DRAWS"):
+        monkeypatch.setattr(f"quell.bench.single.{name}", 5000)
+    spec = Spec.make("halfnormal", algorithm, 5, mode="exact", noise=1.0, budget=25)
+    record = perform(spec)
+    assert record["trace_kind"] == "as returned"
+    row = next(point for point in record["trace"] if point["evaluations"] >= 20)
+    shorter = perform(replace(spec, budget=row["evaluations"]))
+    for name in set(row) - {"evaluations", "status"}:
+        assert row[name] == shorter[name] != record[name], name
+    assert row["status"] == shorter["status"]
+
+
+def test_a_checkpoint_that_fails_is_on_record_and_costs_no_other(monkeypatch):
+    def fail(*_):
+        raise np.linalg.LinAlgError("no polish")
+
+    monkeypatch.setattr("quell.bench.own.end_at", fail)
+    *others, last = perform(SPEC)["trace"]
+    assert others
+    for point in others:
+        assert point["error"] == "LinAlgError: no polish"
+        assert point["lml_loss"] == point["gskl"] == point["mmtv"] == "inf"
+    assert "error" not in last
+    assert last["gskl"] < np.inf
 
 
 def test_posterior_can_be_rebuilt(record):
@@ -196,4 +228,5 @@ def test_adapter_of_pyvbmc(monkeypatch):
     assert record["mmtv"] < 0.02
     assert record["gskl"] < 0.001
     assert [point["evaluations"] for point in record["trace"]] == [10, 15, 20]
+    assert record["trace_kind"] == "as it stood"
     assert np.shape(record["posterior"]["draws"]) == (500, 2)

@@ -104,7 +104,7 @@ def test_properties_never_refit(monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("a property computes")
 
-    for name in ("absorb", "propose", "close_iteration", "boost", "evidence"):
+    for name in ("absorb", "propose", "close_iteration", "end"):
         monkeypatch.setattr(engine_module, name, refuse)
     for name in dir(sampler):
         if isinstance(getattr(type(sampler), name, None), property):

@@ -7,17 +7,23 @@ import pytest
 from helpers.vbmc import (
     fitted_state,
     make_history,
+    make_iteration,
     make_problem,
     make_state,
     quadratic,
+    solution_of,
     unbounded_problem,
 )
 
 from quell import Evaluations, Settings
 from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train
+from quell.quadrature import ExpectedLogJoint
+from quell.variational import Elbo
+from quell.vbmc import Solution
 from quell.vbmc.low_values import resolved_depth
 from quell.vbmc.training import (
     _conditioned,
+    difference_between_samples,
     fit_surrogate,
     hyperprior,
     sample_count,
@@ -135,6 +141,15 @@ class TestConditioning:
             np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
 
 
+def solution_with(moments, between):
+    """A solution of which only the moments of the expected log joint by sample are known."""
+    means, variances = map(np.asarray, moments)
+    unknown = np.zeros(0)
+    integral = ExpectedLogJoint(unknown, unknown, means, variances, 0.0, 0.0, float(between))
+    weights = np.full(len(means), 1 / len(means))
+    return Solution(None, None, Elbo(integral, 0.0), None, unknown, weights)
+
+
 class TestSampleCount:
     def count(self, n, dimension=1, **changes):
         theta = np.linspace(-1, 1, n)[:, None] * np.ones(dimension)
@@ -167,6 +182,45 @@ class TestSampleCount:
 
     def test_map(self):
         assert self.count(10, hyperparameters="map") == 0
+
+    def mode_alone(self, differences, *, settings=None, warmup=False, **columns):
+        """Whether the mode will do after iterations whose samples differed by so much."""
+        n = len(differences)
+        solutions = [solution_with((np.zeros(4), np.full(4, 0.1)), d) for d in differences]
+        history = make_history(n, solution=np.array(solutions, dtype=object), **columns)
+        state = replace(fitted_state(), history=history, warmup=warmup)
+        return sample_count(state, settings or Settings.variant("paper-viqr")) == 0
+
+    def test_samples_that_make_no_difference_are_given_up(self):
+        assert self.mode_alone([5e-5] * 4)
+        assert not self.mode_alone([5e-4] * 4)
+        assert not self.mode_alone([5e-5] * 4, warmup=True)
+        assert not self.mode_alone([5e-5] * 4, settings=Settings())
+
+    def test_half_of_the_difference_is_that_of_the_last_iteration(self):
+        # 10, 20 and 30 evaluations: the others weigh e⁻² and e⁻¹ as much as the last
+        memory = np.exp([-2.0, -1.0, 0.0])
+        average = 0.5 * 3.0 + 0.5 * (memory @ [1.0, 2.0, 3.0]) / memory.sum()
+        unit = np.array([1.0, 2.0, 3.0]) / average
+        for size, expected in ((0.99e-4, True), (1.01e-4, False)):
+            assert self.mode_alone(size * unit, n_evaluations=[10, 20, 30]) == expected
+
+    def test_they_are_given_up_for_good(self):
+        assert self.mode_alone([5e-5, 0.0, 1.0], n_samples=[8, 1, 1])
+        # but one sample in warm-up says nothing
+        columns = {"n_samples": [1, 8, 8], "warmup": [True, False, False]}
+        assert not self.mode_alone([5e-5, 0.0, 1.0], **columns)
+
+    def test_the_difference_is_between_means_and_between_variances(self):
+        solution = solution_with(([1.0, 3.0], [1.0, 4.0]), between=2.0)
+        difference = difference_between_samples(make_iteration(solution=solution))
+        assert difference == pytest.approx(2.0 + np.std([1.0, 4.0], ddof=1))
+        fitted = solution_of(fitted_state())
+        moments = fitted.elbo.expected_log_joint
+        expected = np.var(moments.sample_means, ddof=1) + np.std(moments.sample_variances, ddof=1)
+        assert difference_between_samples(make_iteration(solution=fitted)) == pytest.approx(
+            expected
+        )
 
     def test_trimmed_evaluations_count(self):
         n = 210

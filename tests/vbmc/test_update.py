@@ -380,6 +380,30 @@ class TestEndOfIteration:
         assert changed(replace(after(), warmup=True, last_warmup=None), **lost) == []
 
 
+class TestEndOfWarmup:
+    def ended(self, refits, monkeypatch, settings, **changes):
+        """The refits in the iteration in which warm-up ends, and the state after it."""
+        made = refits()
+        monkeypatch.setattr(update, "warmup_is_over", lambda *_, **__: True)
+        state = replace(after(), warmup=True, last_warmup=None, **changes)
+        return made, end_iteration(rng(), state, settings)
+
+    def test_before_the_paper_the_next_round_of_evaluations_was_skipped(self, refits, monkeypatch):
+        made, new = self.ended(refits, monkeypatch, Settings.variant("paper-old"))
+        assert not new.warmup
+        first, second = made.states
+        assert first.warmup
+        assert not second.warmup
+        assert second.full_refit
+        assert len(second.evaluations) == len(first.evaluations)
+        assert [it.action for it in new.history[-2:]] == ["end of warm-up", ""]
+
+    def test_now_it_is_not(self, refits, monkeypatch):
+        made, new = self.ended(refits, monkeypatch, Settings.variant("paper-nowv"))
+        assert not new.warmup
+        assert len(made.states) == 1
+
+
 class TestRecover:
     def lost(self, n_sane=4, n_lost=2):
         """A state of which the last fits, in other coordinates, promised more than was seen."""

@@ -12,13 +12,17 @@ from quell.arrays import FloatArray
 
 #: Estimates along a run that are scored, at most.
 CHECKPOINTS = 12
+#: Kinds of a trace: estimates as they would have been returned if the run had ended there, or those
+#: it had at the time, without what is done to the last one. Records without a kind have the latter.
+AS_RETURNED, AS_IT_STOOD = "as returned", "as it stood"
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """An algorithm's answer at one moment: evidence, and moments and draws of its posterior.
 
-    ``mean`` (D,), ``covariance`` (D, D); ``sample(n, rng)`` draws (n, D).
+    ``mean`` (D,), ``covariance`` (D, D); ``sample(n, rng)`` draws (n, D). ``status`` is what the
+    algorithm says of its answer, if it says anything.
     """
 
     log_evidence: float
@@ -26,18 +30,22 @@ class Estimate:
     mean: FloatArray
     covariance: FloatArray
     sample: Callable[[int, np.random.Generator], FloatArray]
+    status: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Answer:
     """The final estimate, further fields of the record, and the estimates along the run.
 
-    ``checkpoints`` yields pairs (evaluations so far, what would have been returned then).
+    ``checkpoints`` yields pairs (evaluations so far, estimate); ``trace_kind`` says what these
+    are, `AS_RETURNED` or `AS_IT_STOOD`. In place of an estimate may be the error that a run would
+    have ended with there.
     """
 
     final: Estimate
     fields: dict[str, Any]
-    checkpoints: Iterator[tuple[int, Estimate]]
+    checkpoints: Iterator[tuple[int, Estimate | Exception]]
+    trace_kind: str = AS_IT_STOOD
 
 
 class Interrupted(RuntimeError):

@@ -11,7 +11,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.baselines import BaselineResult
 from quell.baselines.result import Moment
-from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
+from quell.bench.answers import AS_RETURNED, Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import STORED_DRAWS, compact_draws
 from quell.problem import Problem
 from quell.run.stopping import INTERRUPTED
@@ -52,7 +52,7 @@ class BaselineRun:
         final = Moment(
             figures["evaluations"], posterior, result.log_evidence, result.log_evidence_sd
         )
-        return Answer(_estimate(final), fields, _checkpoints(result))
+        return Answer(_estimate(final), fields, _checkpoints(result), AS_RETURNED)
 
 
 def _estimate(moment: Moment) -> Estimate:

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from quell.arrays import FloatArray
-from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
+from quell.bench.answers import (
+    AS_RETURNED,
+    Answer,
+    Estimate,
+    Interrupted,
+    checkpoint_rows,
+)
 from quell.bench.compact import compact_posterior
 from quell.bench.shuffled import ShuffledExecutor
 from quell.infer import infer
 from quell.problem import Problem
 from quell.results import Posterior, Result
+from quell.run.ending import end_at
 from quell.run.stopping import INTERRUPTED
 from quell.settings import Settings
 from quell.streams import BenchStream, rng_for_bench
-from quell.vbmc import best_iteration
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ class QuellRun:
         )
         if INTERRUPTED in result.reasons:
             raise Interrupted(INTERRUPTED)
-        return _as_answer(result, settings)
+        return _as_answer(result, problem)
 
     def _executor(self, seed: int) -> ShuffledExecutor | None:
         """Workers who end in an order that follows from the seed; none for one at a time."""
@@ -50,7 +58,7 @@ class QuellRun:
         return ShuffledExecutor(self.workers, rng_for_bench(seed, BenchStream.ORDER))
 
 
-def _as_answer(result: Result, settings: Settings) -> Answer:
+def _as_answer(result: Result, problem: Problem) -> Answer:
     fields = {
         "evaluations": result.evaluations.n_counted,
         "evidence_method": result.evidence_method,
@@ -64,23 +72,42 @@ def _as_answer(result: Result, settings: Settings) -> Answer:
         ],
         "wall_seconds": result.wall_seconds,
         "posterior": compact_posterior(result.posterior),
-        "settings": settings.as_dict(),
+        "settings": result.settings.as_dict(),
     }
-    final = _estimate(result.posterior, result.log_evidence, result.log_evidence_sd)
-    return Answer(final, fields, _checkpoints(result))
+    final = _estimate(
+        result.posterior, result.log_evidence, result.log_evidence_sd, str(result.status)
+    )
+    return Answer(final, fields, _checkpoints(result, problem, final), AS_RETURNED)
 
 
-def _estimate(posterior: Posterior, log_evidence: float, sd: float) -> Estimate:
-    return Estimate(log_evidence, sd, posterior.mean(), posterior.covariance(), posterior.sample)
+def _estimate(posterior: Posterior, log_evidence: float, sd: float, status: str) -> Estimate:
+    return Estimate(
+        log_evidence, sd, posterior.mean(), posterior.covariance(), posterior.sample, status
+    )
 
 
-def _checkpoints(result: Result) -> Iterator[tuple[int, Estimate]]:
-    """What would have been returned along the run, before any final boost."""
+def _checkpoints(
+    result: Result, problem: Problem, final: Estimate
+) -> Iterator[tuple[int, Estimate | Exception]]:
+    """What would have been returned along the run, polished as it is at the end.
+
+    The run's own time does not count this.
+    """
     history = result.iterations
     for row in checkpoint_rows([iteration.n_evaluations for iteration in history]):
-        solution = best_iteration(history[: row + 1]).solution
-        posterior = Posterior(solution.mixture, solution.space, None, solution.support)
-        yield (
-            history[row].n_evaluations,
-            _estimate(posterior, solution.elbo.value, solution.elbo.sd),
-        )
+        count = history[row].n_evaluations
+        if row + 1 == len(history):
+            yield count, final
+            continue
+        try:
+            ending = end_at(result, problem, row)
+            solution = ending.solution
+            posterior = Posterior(
+                solution.mixture, solution.space, result.posterior.integer, solution.support
+            )
+            estimate: Estimate | Exception = _estimate(
+                posterior, ending.evidence.value, ending.evidence.sd, str(ending.verdict.status)
+            )
+        except (ArithmeticError, np.linalg.LinAlgError, ValueError) as error:
+            estimate = error
+        yield count, estimate

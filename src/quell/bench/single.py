@@ -123,10 +123,11 @@ class Spec:
 def perform(spec: Spec) -> dict[str, Any]:
     """Run it, and return its record: plain data, ready for JSON.
 
-    The same spec gives the same record, times aside. Its "trace" has the metrics of what would
-    have been returned along the run, before any final boost of the posterior. Whatever the
-    algorithm raises is recorded under "error": a crash is a result too. "version", "commit" and
-    "engine" say which source made the run (`quell.bench.provenance`).
+    The same spec gives the same record, times aside. Its "trace" has the metrics along the run;
+    of what, says "trace_kind": of what would have been returned if the run had ended there, with
+    its last polish and the status ("as returned"), or of the estimate at the time ("as it stood").
+    Whatever the algorithm raises is recorded under "error": a crash is a result too. "version",
+    "commit" and "engine" say which source made the run (`quell.bench.provenance`).
 
     >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)
     >>> record = perform(spec)
@@ -173,6 +174,7 @@ def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
         "log_evidence": final.log_evidence,
         "log_evidence_sd": final.log_evidence_sd,
         **answer.fields,
+        "trace_kind": answer.trace_kind,
         "trace": _trace(benchmark, answer, seed),
     }
     if benchmark.generating is not None:
@@ -184,14 +186,24 @@ def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
 def _trace(benchmark: Benchmark, answer: Answer, seed: int) -> list[dict[str, Any]]:
     """A row for each checkpoint."""
     return [
-        {
-            "evaluations": count,
-            **metrics(benchmark, estimate, estimate.sample(DRAWS, _metric_rng(seed))),
-            "elbo": estimate.log_evidence,
-            "elbo_sd": estimate.log_evidence_sd,
-        }
+        {"evaluations": count, **_trace_scores(benchmark, estimate, seed)}
         for count, estimate in answer.checkpoints
     ]
+
+
+def _trace_scores(
+    benchmark: Benchmark, estimate: Estimate | Exception, seed: int
+) -> dict[str, Any]:
+    """The metrics of one checkpoint; infinite, as of a failed run, where it would have been one."""
+    if isinstance(estimate, Exception):
+        infinite = dict.fromkeys(("lml_loss", "gskl", "mmtv"), np.inf)
+        return {**infinite, "error": f"{type(estimate).__name__}: {estimate}"}
+    scores: dict[str, Any] = {
+        **metrics(benchmark, estimate, estimate.sample(DRAWS, _metric_rng(seed))),
+        "log_evidence": estimate.log_evidence,
+        "log_evidence_sd": estimate.log_evidence_sd,
+    }
+    return {**scores, "status": estimate.status} if estimate.status else scores
 
 
 def _metric_rng(seed: int) -> np.random.Generator:

@@ -135,8 +135,8 @@ def as_noise_variance(noise_sd: ArrayLike, size: int, *, argument: str = "noise_
     return sd**2
 
 
-#: Smallest base noise variance σ_min² (paper, section 3).
-NOISE_VARIANCE_FLOOR = 1e-5
+#: Smallest base noise variance σ_min² (paper, section 3), and that of the algorithm before it.
+NOISE_VARIANCE_FLOOR, NOISE_VARIANCE_FLOOR_2018 = 1e-5, 1e-6
 
 #: Share of the best observations that counts as high density.
 HIGH_DENSITY_SHARE = 0.8

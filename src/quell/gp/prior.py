@@ -21,9 +21,10 @@ surrogate is its quadratic mean and nothing else, the ℓ_i may be anything, and
 draws the samples in (docs/experiments/output-scale.md). So runs expect a size o.
 
 Before the paper the priors of two rows were read off the training set ("empirical"), with X* the
-points of the values y*:
+points of the values y*, and the floor of the noise was lower:
 
     log ℓ_i          as above               t₃(log SD(X*_i), max(2, log range(X*_i) - log SD(X*_i)))
+    log σ̄            [½ log 10⁻⁶, log h]                            t₃(½ log 10⁻⁶, ½)
     m_0              [min y, max y + range y]                       t₃(max y, range y*)
 
 **Unconstrained coordinates.** Optimiser and sampler work with u, related to an entry of θ by
@@ -95,7 +96,7 @@ class HyperparameterPrior:
         ``plausible_range`` (D,) is L, the width of the plausible box in inference space.
         ``noise_guess`` is the expected SD of noise whose size is unknown. ``output_scale`` is the
         expected size of σ_f; without it the prior of log σ_f is uniform, as in the paper.
-        ``empirical`` has the rows of ℓ and m_0 that came before the paper's.
+        ``empirical`` has the rows of ℓ, σ̄ and m_0 that came before the paper's.
         """
         if data.size < 2:
             raise ValueError(f"data must have at least 2 observations, got {data.size}")

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.gp.data import NOISE_VARIANCE_FLOOR, TrainingData, high_density_rows
+from quell.gp.data import (
+    NOISE_VARIANCE_FLOOR,
+    NOISE_VARIANCE_FLOOR_2018,
+    TrainingData,
+    high_density_rows,
+)
 from quell.gp.model import Layout
 
 #: Smallest scale considered, relative to the range of the data.
@@ -27,9 +32,10 @@ def prior_table(
     """The table of the module's docstring, with starting values, as fields of the class."""
     names = ("lower", "upper", "location", "scale", "plausible_lower", "plausible_upper", "start")
     fields = {name: np.full(layout.size, np.nan) for name in (*names, "softness")}
+    floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR_2018 if empirical else NOISE_VARIANCE_FLOOR)
     rows = [
         *_kernel_rows(layout, data, plausible_range, output_scale),
-        *_noise_rows(layout, data, noise_guess),
+        *_noise_rows(layout, data, noise_guess, floor),
         *_mean_rows(layout, data, plausible_range),
     ]
     if empirical:
@@ -92,9 +98,10 @@ def _kernel_rows(
     return [(layout.lengths, lengths), (layout.output_scale, output)]
 
 
-def _noise_rows(layout: Layout, data: TrainingData, noise_guess: float | None) -> list[_Row]:
-    """log σ̄, and log ν where some noise is unknown."""
-    floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR)
+def _noise_rows(
+    layout: Layout, data: TrainingData, noise_guess: float | None, floor: float
+) -> list[_Row]:
+    """log σ̄, from a ``floor`` on, and log ν where some noise is unknown."""
     y_range, y_sd = _value_spreads(data.rest)
     # The upper bound keeps clear of the floor when all values are nearly the same.
     upper = max(np.log(y_range), floor + 1.0)

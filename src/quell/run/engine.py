@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.diagnostics import Case, judge
 from quell.errors import InferenceFailed
 from quell.evaluations import Evaluations, Origin
 from quell.problem import Problem
 from quell.results import Result
+from quell.run.ending import end
 from quell.run.fold import Fold
 from quell.run.report import make_result, why_nothing
 from quell.settings import Settings
@@ -18,14 +19,11 @@ from quell.streams import rng_for_design, rng_for_finish
 from quell.vbmc import (
     State,
     absorb,
-    best_iteration,
-    boost,
     close_iteration,
     initial_state,
     propose,
 )
 from quell.vbmc.coverage import unseen_share
-from quell.vbmc.evidence import evidence
 
 
 class Engine(Fold[State]):
@@ -76,22 +74,16 @@ class Engine(Fold[State]):
         if not state.history:
             why = why_nothing(self.table, reasons, noise_is_open=self._noise.is_waiting)
             raise InferenceFailed(why, self.table)
-        chosen = best_iteration(state.history)
-        solution, boosted = chosen.solution, False
         with self._clock():
-            if self.settings.final_components > 0:
-                solution, boosted = boost(rng, solution, self.settings)
-            estimate = evidence(rng, solution, importance=self.settings.evidence == "importance")
-            unseen = unseen_share(rng, state)
-            case = Case.of(
-                rng, solution, chosen, state.history, estimate.value, self.table, self.problem.space
-            )
-            verdict = judge(rng, case)
+            ending = end(
+                rng, state.history, self.settings, self.table, self.problem.space,
+                partial(unseen_share, state=state),
+            )  # fmt: skip
         return make_result(
-            self.problem, self.settings, self.seed, self.table, state.history, chosen, solution,
-            estimate, verdict, boosted=boosted, reasons=reasons,
-            n_accidents=state.training.n_accidents, cpu_seconds=self.cpu_seconds,
-            target_seconds=self.target_seconds, unseen_share=unseen,
+            self.problem, self.settings, self.seed, self.table, state.history, ending.chosen,
+            ending.solution, ending.evidence, ending.verdict, boosted=ending.boosted,
+            reasons=reasons, n_accidents=state.training.n_accidents, cpu_seconds=self.cpu_seconds,
+            target_seconds=self.target_seconds, unseen_share=ending.unseen_share,
         )  # fmt: skip
 
     def _proposed(self, rng: np.random.Generator, state: State) -> tuple[FloatArray, Origin]:

@@ -7,12 +7,15 @@ looks at places and length scales alone: neither at the noise, nor at how low th
 the log joint to be there.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from quell.arrays import FloatArray
 from quell.distances import squared_distances
+from quell.evaluations import Evaluations
 from quell.vbmc.looks import plausible_places
-from quell.vbmc.state import Overview, State
+from quell.vbmc.state import Action, Iteration, Overview, State
 from quell.vbmc.subset import MOST_POINTS
 
 #: A place is unseen where this part of the prior SD is left, or more.
@@ -30,9 +33,21 @@ def unseen_share(rng: np.random.Generator, state: State) -> float:
     overview = state.overview if state.overview is not None else Overview.of(state)
     if overview is None:
         return float("nan")
+    return unseen_by(rng, overview, state.evaluations)
+
+
+def overview_of(history: Sequence[Iteration]) -> Overview:
+    """The overview of a run that has come so far: of the end of warm-up, or of now."""
+    ends = [it for it in history if it.action == Action.END_OF_WARMUP]
+    solution = (ends or history)[-1].solution
+    return Overview(solution.space, solution.theta, solution.weights)
+
+
+def unseen_by(rng: np.random.Generator, overview: Overview, evaluations: Evaluations) -> float:
+    """The share of the plausible box that these evaluations have not shown."""
     space = overview.space
-    seen = state.evaluations.ok | state.evaluations.zero_density
-    known = np.unique(space.to_inference(state.evaluations.theta[seen]), axis=0)
+    seen = evaluations.ok | evaluations.zero_density
+    known = np.unique(space.to_inference(evaluations.theta[seen]), axis=0)
     if len(known) > MOST_POINTS:
         known = known[np.linspace(0, len(known) - 1, MOST_POINTS).astype(np.intp)]
     places = plausible_places(rng, space, N_PLACES)

@@ -13,8 +13,9 @@ from quell.gp import (
     retrain,
     train,
 )
+from quell.gp.pooling import between_variance
 from quell.settings import Settings
-from quell.vbmc.state import State
+from quell.vbmc.state import Iteration, State
 from quell.vbmc.subset import learning_rows
 
 #: Most hyperparameter samples held in warm-up, and how their number falls with the data; after the
@@ -23,6 +24,11 @@ from quell.vbmc.subset import learning_rows
 MOST_SAMPLES_IN_WARMUP = 8
 SAMPLES_TIMES_ROOT_N = 80.0
 MODE_ALONE_FROM, MODE_ALONE_PER_DIMENSION = 200, 10
+#: They also do so where the samples hardly differ in what they say of the ELBO: half of the last
+#: iteration, half of all, with weights that fall with the evaluations since (reference
+#: implementation).
+NO_DIFFERENCE = 1e-4
+REMEMBERED_EVALUATIONS = 10.0
 #: Search for hyperparameters again while the solution is less reliable than this.
 SEARCH_ABOVE = 1.0
 #: Iterations between global searches for another mode of the hyperparameters, where refits wait.
@@ -42,9 +48,38 @@ def sample_count(state: State, settings: Settings) -> int:
         most = min(most, MOST_SAMPLES_IN_WARMUP)
     count = min(most, round(SAMPLES_TIMES_ROOT_N / np.sqrt(n)))
     mode_alone_from = MODE_ALONE_FROM + MODE_ALONE_PER_DIMENSION * state.dimension
-    if n >= mode_alone_from and settings.min_samples == 1:
+    if settings.min_samples == 1 and (n >= mode_alone_from or samples_make_no_difference(state)):
         return 0
     return max(count, settings.min_samples)
+
+
+def samples_make_no_difference(state: State) -> bool:
+    """Whether the mode of the hyperparameters will do, by the ELBOs so far; then it does for good.
+
+    Never in warm-up.
+    """
+    history = state.history
+    if state.warmup or not history:
+        return False
+    if any(it.n_samples == 1 for it in history if not it.warmup):
+        return True
+    counts = np.array([it.n_evaluations for it in history])
+    weights = np.exp((counts - counts[-1]) / REMEMBERED_EVALUATIONS)
+    weights /= 2 * weights.sum()
+    weights[-1] += 0.5
+    return bool(weights @ [difference_between_samples(it) for it in history] < NO_DIFFERENCE)
+
+
+def difference_between_samples(iteration: Iteration) -> float:
+    """How much hyperparameter samples differ in what they say of the expected log joint G.
+
+    The variance of E_s[G] over the samples s, and the SD of V_s[G]; that one is a variance and the
+    other an SD is as in the reference implementation.
+    """
+    solution = iteration.solution
+    integral = solution.elbo.expected_log_joint
+    of_variances = between_variance(integral.sample_variances, solution.weights)
+    return integral.between + float(np.sqrt(of_variances))
 
 
 def hyperprior(state: State, data: TrainingData, settings: Settings) -> HyperparameterPrior:

@@ -46,6 +46,9 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
         action = Action.TRIMMED if state.warmup else Action.END_OF_WARMUP
         last = replace(state.history[-1], action=action)
         state = replace(state, history=(*state.history[:-1], last))
+        if settings.rules_of_2018 and not state.warmup:
+            # A round is skipped: an iteration on what is left, without new evaluations.
+            state = refit(rng, state, settings, action=Action.NONE)
     if not settings.whitening or state.mixture is None:
         return state
     if settings.whitening_schedule == "paper":

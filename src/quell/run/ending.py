@@ -1,0 +1,73 @@
+"""What is returned when a run ends: at its end, and if it had ended at an earlier iteration."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from quell.diagnostics import Case, Verdict, judge
+from quell.evaluations import Evaluations
+from quell.problem import Problem
+from quell.results import Result
+from quell.settings import Settings
+from quell.space import InferenceSpace
+from quell.streams import rng_for_finish
+from quell.threads import single_threaded
+from quell.vbmc import Iteration, Solution, best_iteration, boost
+from quell.vbmc.coverage import overview_of, unseen_by
+from quell.vbmc.evidence import Evidence, evidence
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """The ``solution`` that is returned, of the ``chosen`` iteration, and what is said of it.
+
+    ``boosted``: whether the last polish changed the mixture.
+    """
+
+    chosen: Iteration
+    solution: Solution
+    boosted: bool
+    evidence: Evidence
+    unseen_share: float
+    verdict: Verdict
+
+
+def end(
+    rng: np.random.Generator,
+    history: Sequence[Iteration],
+    settings: Settings,
+    evaluations: Evaluations,
+    plausible: InferenceSpace,
+    unseen: Callable[[np.random.Generator], float],
+) -> Ending:
+    """Choose the iteration to return, polish it, estimate its evidence, and judge it.
+
+    ``plausible`` is the problem's space; ``unseen`` gives the share of its box not looked at.
+    """
+    chosen = best_iteration(history)
+    solution, boosted = chosen.solution, False
+    if settings.final_components > 0:
+        solution, boosted = boost(rng, solution, settings)
+    estimate = evidence(rng, solution, importance=settings.evidence == "importance")
+    share = unseen(rng)
+    case = Case.of(rng, solution, chosen, history, estimate.value, evaluations, plausible)
+    return Ending(chosen, solution, boosted, estimate, share, judge(rng, case))
+
+
+def end_at(result: Result, problem: Problem, row: int) -> Ending:
+    """What the run behind a ``result`` would have returned after the iteration in this row.
+
+    The same as of a run with that budget, where one point was evaluated at a time and none twice to
+    find out about its noise; in other runs it has other random numbers. ``result.iterations`` are
+    needed, so the result cannot be one that was loaded.
+    """
+    history = result.iterations[: row + 1]
+    n = history[-1].n_evaluations
+    known = result.evaluations.rows(np.arange(len(result.evaluations)) < n)
+    # The engine makes two steps with each evaluation: it searches for a point, and absorbs it.
+    rng = rng_for_finish(result.seed, 2 * known.n_counted + 1)
+    unseen = partial(unseen_by, overview=overview_of(history), evaluations=known)
+    with single_threaded(), np.errstate(all="ignore"):
+        return end(rng, history, result.settings, known, problem.space, unseen)
