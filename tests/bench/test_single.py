@@ -11,6 +11,7 @@ from quell.bench import BenchError
 from quell.bench.algorithms import ALGORITHMS, Algorithm
 from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import restore_posterior
+from quell.bench.protocols import at_own_stop
 from quell.bench.single import Spec, perform
 from quell.settings import Settings
 
@@ -20,9 +21,9 @@ FIELDS = [
     "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged", "status", "tests",
     "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "posterior", "settings",
     "settings_digest", "version", "commit", "engine", "libraries", "cpu", "fast", "data",
-    "mean_shift_in_sds",
+    "mean_shift_in_sds", "own_stop", "total_cpu_seconds",
 ]  # fmt: skip
-TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds")
+TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds", "total_cpu_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
 
 
@@ -97,6 +98,31 @@ def test_whether_a_run_may_stop_early_is_on_record(record):
     assert record["settings"]["stop_early"] is False
     assert perform(replace(SPEC, stop_early=True))["settings"]["stop_early"] is True
     assert perform(replace(SPEC, algorithm="map"))["settings"]["stop_early"] is False
+
+
+def test_the_answer_at_the_own_stop_is_that_of_a_run_that_stops():
+    """To the last digit: noting it changes nothing in a run that goes on."""
+    spec = Spec.make("normal", "quell", 5000, mode="exact", dim=1, budget=90)
+    whole, stopped = perform(spec), perform(replace(spec, stop_early=True))
+    assert "own_stop" not in stopped
+    assert stopped["evaluations"] < whole["evaluations"] == 90
+    assert whole["own_stop"] == {name: stopped[name] for name in whole["own_stop"]}
+    assert {"lml_loss", "gskl", "mmtv", "status"} <= set(whole["own_stop"])
+    [again] = at_own_stop([whole])
+    for name in ("evaluations", "mmtv", "log_evidence", "stop_early"):
+        assert again[name] == stopped[name]
+    assert "trace" not in again
+
+
+def test_a_run_that_would_not_have_stopped_is_the_same_under_both_protocols(record):
+    assert record["own_stop"] is None
+    [again] = at_own_stop([record])
+    assert again["stop_early"]
+    assert (again["mmtv"], again["trace"]) == (record["mmtv"], record["trace"])
+    failed = {**record, "error": "E: no"}
+    assert [r["stop_early"] for r in at_own_stop([record, failed])] == [True, True]
+    of_a_baseline = {k: v for k, v in failed.items() if k != "own_stop"} | {"algorithm": "wsabi"}
+    assert len(list(at_own_stop([record, of_a_baseline]))) == 1
 
 
 def always_standard_normal(problem, *, start, seed, budget, stop_early):
@@ -191,7 +217,7 @@ class FakeVBMC:
 def test_adapter_of_pyvbmc(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyvbmc", types.SimpleNamespace(VBMC=FakeVBMC))
     record = perform(Spec.make("normal", "pyvbmc", 0, mode="exact", noise=2.0, dim=2, budget=20))
-    assert sorted(record) == sorted(set(FIELDS) - {"status", "tests"})
+    assert sorted(record) == sorted(set(FIELDS) - {"status", "tests", "own_stop"})
     assert (record["lml_loss"], record["log_evidence_sd"]) == (0.25, 0.5)
     assert record["mmtv"] < 0.02
     assert record["gskl"] < 0.001

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -33,11 +34,15 @@ class Answer:
     """The final estimate, further fields of the record, and the estimates along the run.
 
     ``checkpoints`` yields pairs (evaluations so far, what would have been returned then).
+    ``own_stop`` is the answer of a run that spends its whole budget at the moment when it would
+    have stopped by its own rule: its estimate and fields, or None if it would not have. An
+    algorithm of which that is not known leaves it out.
     """
 
     final: Estimate
     fields: dict[str, Any]
     checkpoints: Iterator[tuple[int, Estimate]]
+    own_stop: tuple[Estimate, dict[str, Any]] | EllipsisType | None = ...
 
 
 class Interrupted(RuntimeError):
