@@ -10,8 +10,9 @@ from collections import Counter
 from dataclasses import asdict
 
 import pytest
-from helpers.benchmarks import benchmark_module
+from helpers.benchmarks import FOLDER, benchmark_module
 
+from quell.bench.problems import PROBLEMS
 from quell.bench.provenance import engine_digest
 from quell.bench.records import read_records
 
@@ -197,6 +198,24 @@ def test_costs_are_those_of_the_nearest_runs():
     assert set(study_plan.SECONDS) == {
         name for part in study.PARTS for batch in part.batches for name in batch.algorithms
     }
+
+
+def test_the_page_lists_every_problem_and_part():
+    page = (FOLDER.parent / "docs" / "problems.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in page for name in [*PROBLEMS, *(part.name for part in study.PARTS)])
+
+
+def test_published_medians_are_those_on_file(stored):
+    configs = stored["configs"]
+    for row in study.FURTHER_PYVBMC:
+        suffix = "_exhaust" if row.problem == "cigar" else ""
+        config = configs[f"{row.problem}_D{row.dim}{suffix}"]
+        medians = config["published"]
+        assert (row.lml_loss, row.gskl, row.mmtv, row.usable) == pytest.approx(
+            (medians["elbo_err"][0], medians["gskl"][0], medians["mmtv"][0], medians["usable"])
+        )
+        budget = study.CIGAR_BUDGET if row.problem == "cigar" else 50 * (row.dim + 2)
+        assert config["max_fun_evals"] == budget
 
 
 def test_real_data_unless_asked_otherwise(monkeypatch, capsys):
