@@ -13,14 +13,15 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from campaign import FIRST_SEED, RESULTS, Batch, Record
+from campaign import FIRST_SEED, RESULTS, Batch
 from campaign_tables import Published, beside_published
 from campaigns import OWN_NOISE, SIMULATED
-from study_plan import Part, kept, known_runs, listing, refusal, statuses
+from study_plan import Part, kept, listing, refusal, statuses
 
 from quell.bench import data
 from quell.bench.problems import BenchError
 from quell.bench.protocols import at_own_stop
+from quell.bench.records import read_records
 from quell.bench.runner import run_specs
 from quell.bench.tables import markdown_table
 
@@ -136,9 +137,9 @@ def make(parts: Sequence[Part], options: argparse.Namespace) -> None:
 
 def tables(parts: Sequence[Part], folder: str) -> str:
     """The tables of what is there: the whole budget, then until the runs' own stop."""
-    records: list[Record] = [
-        record for part in parts for record in known_runs(part.path(folder)).runs.values()
-    ]
+    paths = [path for part in parts if (path := part.path(folder)).exists()]
+    # Of a run that two parts have, one counts.
+    records = list(read_records(paths).runs.values())
     if not records:
         raise BenchError(f"{folder} has no finished run of these parts")
     protocols = {

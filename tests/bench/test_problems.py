@@ -15,7 +15,8 @@ from quell.streams import BenchStream, rng_for_step, substream
 CASES = [
     ("normal", 5), ("corr", 5), ("halfnormal", 2), ("rosenbrock", 2), ("banana", 2),
     ("banana", 6), ("banana", 10), ("cigar", 4), ("cigar", 8), ("cigar", 15),
-    ("lumpy", 4), ("lumpy", 10), ("student", 4), ("student", 8), ("conjugate", 2), ("conjugate", 4), ("linear", 2), ("linear", 4),
+    ("lumpy", 4), ("lumpy", 10), ("student", 4), ("student", 8), ("conjugate", 2),
+    ("conjugate", 4), ("linear", 2), ("linear", 4),
 ]  # fmt: skip
 #: Problems with new data for every seed, which are not among the stored values.
 NEW_DATA = ("conjugate", "linear")

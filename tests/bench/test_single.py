@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import quell
 from quell.bench import BenchError
 from quell.bench.algorithms import ALGORITHMS, Algorithm
 from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
@@ -25,6 +26,12 @@ FIELDS = [
 ]  # fmt: skip
 TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds", "total_cpu_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
+
+
+PROBLEM = quell.Problem(
+    None, lower=-10, upper=10, plausible_lower=-3, plausible_upper=3, noise="exact"
+)
+POINTS = np.linspace(-4, 4, 15)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +119,25 @@ def test_the_answer_at_the_own_stop_is_that_of_a_run_that_stops():
     for name in ("evaluations", "mmtv", "log_evidence", "stop_early"):
         assert again[name] == stopped[name]
     assert "trace" not in again
+
+
+def test_the_polish_of_the_answer_at_the_own_stop_is_not_part_of_the_run(monkeypatch):
+    own = sys.modules["quell.bench.own"]
+    monkeypatch.setattr(own, "solution_is_final", lambda *_: True)
+    engine = types.SimpleNamespace(cpu_seconds=7.0, settings=Settings())
+    asked = []
+
+    def result():
+        engine.cpu_seconds += 5.0
+        asked.append(1)
+        return quell.fit(PROBLEM, (POINTS, -0.5 * POINTS[:, 0] ** 2), seed=1)
+
+    stop = own.OwnStop(types.SimpleNamespace(engine=engine, result=result))
+    for _ in range(2):
+        assert stop(types.SimpleNamespace(state=None)) is None
+    assert engine.cpu_seconds == 7.0
+    assert len(asked) == 1
+    assert stop.answer[1]["evaluations"] == 0  # all were given
 
 
 def test_a_run_that_would_not_have_stopped_is_the_same_under_both_protocols(record):

@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import re
 import signal
 import threading
 import time
@@ -123,9 +124,10 @@ def test_a_study_is_made_continued_and_listed(simulated, capsys):
     assert {r["engine"] for r in records} == {engine_digest()}
     run(simulated)
     assert lines_of(path) == records
-    run(simulated, "--table")
+    (simulated / "other.jsonl").write_text(first)  # a run that two parts have counts once
+    run(simulated, "--table", parts=(TINY, study.Part("other", "a test", TINY.batches, 1)))
     text = capsys.readouterr().out
-    assert "| normal | 1 |" in text
+    assert re.search(r"\| normal \| 1 \|.*\| quell \| 2 \|", text)
     assert "own stop" in text
 
 
