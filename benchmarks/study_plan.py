@@ -23,11 +23,12 @@ DIGITS = 8
 #: Fields that only the records of a part's first seed have: they are long, and one run of each kind
 #: is enough for a picture, and to see with which settings it was made ("settings_digest" stays).
 LONG = ("posterior", "settings")
-#: CPU seconds per evaluation of runs of which there is none yet, scores included; the target is
-#: rarely more than a few ms. Measured on one run each of `timing`, seed 5000.
+#: CPU seconds per evaluation, target and scores included, of algorithms without a run yet.
+#: Measured on one run each of `timing`, seed 5000; gp-imiqr's 0.3 at 120 evaluations, which grows,
+#: extrapolated; pyvbmc by docs/experiments/overhead.md.
 SECONDS = {
-    "quell": 0.06, "viqr": 0.1, "imiqr": 0.6, "eig": 0.15, "npro": 0.08, "nowv": 0.1, "map": 0.07,
-    "old": 0.08, "wsabi": 0.1, "gp-imiqr": 1.0, "pyvbmc": 1.0,
+    "quell": 0.065, "viqr": 0.06, "npro": 0.06, "nowv": 0.06, "map": 0.065, "old": 0.05,
+    "eig": 0.055, "wsabi": 0.1, "imiqr": 0.27, "gp-imiqr": 0.6, "pyvbmc": 0.9,
 }  # fmt: skip
 
 
