@@ -10,7 +10,7 @@ export OMP_NUM_THREADS ?= 1
 	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
 	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack \
-	bench-deviations
+	bench-deviations study
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -119,6 +119,9 @@ bench-forecast: $(VENV)/.dev  ## what more evaluations were forecast to buy, bes
 
 bench-stack: $(VENV)/.dev  ## one run, ten and twenty stacked; one long run or several short (an hour; resumable)
 	$(BIN)/python benchmarks/bench_stack.py $(ARGS)
+
+study: $(VENV)/.peers  ## the whole study (12 CPU hours; resumable): ARGS="--list", "--part P", "--minutes M"
+	$(BIN)/python benchmarks/study.py $(ARGS)
 
 bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for another one beside it
 	$(BIN)/python benchmarks/bench_house.py $(ARGS)

@@ -26,7 +26,8 @@ class Batch:
     """Every algorithm on every problem, with as many seeds as the option ``runs`` says.
 
     ``times`` as many of them, and no more than ``most``. Without ``problems`` it is the one chosen
-    on the command line. ``mode``, ``noise`` and ``dim`` are those of `quell.bench.runner.run`.
+    on the command line. ``mode``, ``noise``, ``dim``, ``fast`` and ``budget`` are those of
+    `quell.bench.runner.run`, and ``jitter`` is its ``noise_jitter``.
     """
 
     problems: tuple[str, ...]
@@ -34,6 +35,9 @@ class Batch:
     noise: Noise = None
     mode: Mode = "exact"
     dim: int | None = None
+    jitter: float = 0.0
+    fast: bool = False
+    budget: int | None = None
     runs: str = "runs"
     times: int = 1
     most: int | None = None
@@ -51,6 +55,9 @@ class Batch:
             mode=self.mode,
             noise=self.noise,
             dim=self.dim,
+            noise_jitter=self.jitter,
+            fast=self.fast,
+            budget=self.budget,
         )
 
 

@@ -151,6 +151,7 @@ def _list(_: argparse.Namespace) -> int:
     from quell.bench.algorithms import ALGORITHMS
     from quell.bench.problems import PROBLEMS
     from quell.bench.problems.real import REAL
+    from quell.bench.problems.together import TOGETHER
     from quell.text import table
 
     place, problems = data.folder(), [("problem", "D", "noise", "what it is")]
@@ -162,7 +163,7 @@ def _list(_: argparse.Namespace) -> int:
             dims += f" (--dim {', '.join(map(str, entry.dims))})"
         problems.append((name, dims, entry.noise, entry.text))
     print(table(problems, indent=""))
-    first, *_, last = REAL
+    first, *_, last = *REAL, *TOGETHER
     print(f"\nThe problems from {first} to {last} (and logreg) have ", end="")
     if place is None:
         print(f"data simulated from their models: {data.VARIABLE} is not set.\n")

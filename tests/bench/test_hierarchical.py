@@ -27,6 +27,16 @@ def test_the_joint_density_is_that_of_the_model():
 
 
 @pytest.mark.parametrize("dim", [5, 10])
+def test_the_spread_has_no_upper_bound_and_a_tail_of_a_power_law(dim):
+    problem = load("hierarchical", dim)
+    assert (problem.lower[1], problem.upper[1]) == (0.0, np.inf)
+    density = problem.truth.marginals[1]
+    # 1/τ² by the prior, and 1/τ for each group.
+    ratio = density(4000.0) / density(2000.0)
+    assert np.log2(ratio) == pytest.approx(-2 - (dim - 2), abs=0.05)
+
+
+@pytest.mark.parametrize("dim", [5, 10])
 def test_evidence_by_quadrature_on_the_plane_of_mean_and_spread(dim):
     """The effects are integrated out by hand, μ and τ by brute force."""
     y, errors = observations(dim)

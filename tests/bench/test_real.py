@@ -10,6 +10,7 @@ from quell.bench.metrics import gskl, lml_loss, mmtv
 from quell.bench.problems.real import NOTES, REAL, data_of, module_of
 from quell.bench.problems.stress import STRESS
 from quell.bench.problems.synthetic import SYNTHETIC
+from quell.bench.problems.together import TOGETHER
 from quell.bench.single import Spec
 
 KEYS = list(REAL)
@@ -194,5 +195,5 @@ def test_kind_of_data_follows_the_variable(monkeypatch):
 def test_real_problems_come_first_in_the_list():
     from quell.bench.problems import PROBLEMS
 
-    assert list(PROBLEMS) == [*REAL, *SYNTHETIC, *STRESS]
+    assert list(PROBLEMS) == [*REAL, *TOGETHER, *SYNTHETIC, *STRESS]
     assert all(PROBLEMS[key].dimension == load(key).dimension for key in ("rodent", "timing"))

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import quell
 from quell.bench import BenchError
 from quell.bench.algorithms import ALGORITHMS, Algorithm
 from quell.bench.answers import Answer, Estimate, Interrupted, checkpoint_rows
 from quell.bench.compact import restore_posterior
+from quell.bench.protocols import at_own_stop
 from quell.bench.single import Spec, perform
 from quell.settings import Settings
 
@@ -20,10 +22,16 @@ FIELDS = [
     "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged", "status", "tests",
     "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "trace_kind", "posterior",
     "settings", "settings_digest", "version", "commit", "engine", "libraries", "cpu", "fast",
-    "data", "mean_shift_in_sds",
+    "data", "mean_shift_in_sds", "own_stop", "total_cpu_seconds",
 ]  # fmt: skip
-TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds")
+TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds", "total_cpu_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)
+
+
+PROBLEM = quell.Problem(
+    None, lower=-10, upper=10, plausible_lower=-3, plausible_upper=3, noise="exact"
+)
+POINTS = np.linspace(-4, 4, 15)[:, None]
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +139,50 @@ def test_whether_a_run_may_stop_early_is_on_record(record):
     assert perform(replace(SPEC, algorithm="map"))["settings"]["stop_early"] is False
 
 
+def test_the_answer_at_the_own_stop_is_that_of_a_run_that_stops():
+    """To the last digit: noting it changes nothing in a run that goes on."""
+    spec = Spec.make("normal", "quell", 5000, mode="exact", dim=1, budget=90)
+    whole, stopped = perform(spec), perform(replace(spec, stop_early=True))
+    assert "own_stop" not in stopped
+    assert stopped["evaluations"] < whole["evaluations"] == 90
+    assert whole["own_stop"] == {name: stopped[name] for name in whole["own_stop"]}
+    assert {"lml_loss", "gskl", "mmtv", "status"} <= set(whole["own_stop"])
+    [again] = at_own_stop([whole])
+    for name in ("evaluations", "mmtv", "log_evidence", "stop_early"):
+        assert again[name] == stopped[name]
+    assert "trace" not in again
+
+
+def test_the_polish_of_the_answer_at_the_own_stop_is_not_part_of_the_run(monkeypatch):
+    own = sys.modules["quell.bench.own"]
+    monkeypatch.setattr(own, "solution_is_final", lambda *_: True)
+    engine = types.SimpleNamespace(cpu_seconds=7.0, settings=Settings())
+    asked = []
+
+    def result():
+        engine.cpu_seconds += 5.0
+        asked.append(1)
+        return quell.fit(PROBLEM, (POINTS, -0.5 * POINTS[:, 0] ** 2), seed=1)
+
+    stop = own.OwnStop(types.SimpleNamespace(engine=engine, result=result))
+    for _ in range(2):
+        assert stop(types.SimpleNamespace(state=None)) is None
+    assert engine.cpu_seconds == 7.0
+    assert len(asked) == 1
+    assert stop.answer[1]["evaluations"] == 0  # all were given
+
+
+def test_a_run_that_would_not_have_stopped_is_the_same_under_both_protocols(record):
+    assert record["own_stop"] is None
+    [again] = at_own_stop([record])
+    assert again["stop_early"]
+    assert (again["mmtv"], again["trace"]) == (record["mmtv"], record["trace"])
+    failed = {**record, "error": "E: no"}
+    assert [r["stop_early"] for r in at_own_stop([record, failed])] == [True, True]
+    of_a_baseline = {k: v for k, v in failed.items() if k != "own_stop"} | {"algorithm": "wsabi"}
+    assert len(list(at_own_stop([record, of_a_baseline]))) == 1
+
+
 def always_standard_normal(problem, *, start, seed, budget, stop_early):
     """An algorithm that evaluates the target, does not look, and never changes its mind."""
     assert (start.shape, seed, budget, stop_early) == ((2,), 0, 20, False)
@@ -223,7 +275,7 @@ class FakeVBMC:
 def test_adapter_of_pyvbmc(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyvbmc", types.SimpleNamespace(VBMC=FakeVBMC))
     record = perform(Spec.make("normal", "pyvbmc", 0, mode="exact", noise=2.0, dim=2, budget=20))
-    assert sorted(record) == sorted(set(FIELDS) - {"status", "tests"})
+    assert sorted(record) == sorted(set(FIELDS) - {"status", "tests", "own_stop"})
     assert (record["lml_loss"], record["log_evidence_sd"]) == (0.25, 0.5)
     assert record["mmtv"] < 0.02
     assert record["gskl"] < 0.001

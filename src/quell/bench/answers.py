@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,16 @@ class Answer:
     ``checkpoints`` yields pairs (evaluations so far, estimate); ``trace_kind`` says what these
     are, `AS_RETURNED` or `AS_IT_STOOD`. In place of an estimate may be the error that a run would
     have ended with there.
+    ``own_stop`` is the answer of a run that spends its whole budget at the moment when it would
+    have stopped by its own rule: its estimate and fields, or None if it would not have. An
+    algorithm of which that is not known leaves it out.
     """
 
     final: Estimate
     fields: dict[str, Any]
     checkpoints: Iterator[tuple[int, Estimate | Exception]]
     trace_kind: str = AS_IT_STOOD
+    own_stop: tuple[Estimate, dict[str, Any]] | EllipsisType | None = ...
 
 
 class Interrupted(RuntimeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +18,20 @@ from quell.bench.answers import (
 )
 from quell.bench.compact import compact_posterior
 from quell.bench.shuffled import ShuffledExecutor
-from quell.infer import infer
+from quell.infer import conduct
 from quell.problem import Problem
+from quell.progress import Progress, Update
 from quell.results import Posterior, Result
 from quell.run.ending import end_at
-from quell.run.stopping import INTERRUPTED
+from quell.run.session import Session
+from quell.run.stopping import INTERRUPTED, solution_is_final
 from quell.settings import Settings
 from quell.streams import BenchStream, rng_for_bench
 
 
 @dataclass(frozen=True)
 class QuellRun:
-    """Runs :func:`quell.infer` with these settings; ``workers`` points are evaluated at a time."""
+    """Runs of Quell with these settings; ``workers`` points are evaluated at a time."""
 
     settings: Settings
     workers: int = 1
@@ -36,26 +39,58 @@ class QuellRun:
     def __call__(
         self, problem: Problem, *, start: FloatArray, seed: int, budget: int, stop_early: bool
     ) -> Answer:
-        """One run."""
+        """One run; see `OwnStop` for what it notes where it may not stop early."""
         settings = replace(self.settings, stop_early=stop_early)
-        result = infer(
-            problem,
-            budget=budget,
-            seed=seed,
-            start=start,
-            settings=settings,
-            executor=self._executor(seed),
-            progress=False,
-        )
+        session = Session.begin(problem, seed=seed, settings=settings, start=start)
+        # What others have under evaluation when a run stops is part of its answer.
+        stop = None if stop_early or self.workers > 1 else OwnStop(session)
+        with Progress(enabled=False) as display:
+            result = conduct(
+                session, display, budget, executor=self._executor(seed), workers=None,
+                timeout=None, retries=0, journal_check=False, callback=stop,
+            )  # fmt: skip
         if INTERRUPTED in result.reasons:
             raise Interrupted(INTERRUPTED)
-        return _as_answer(result, problem)
+        answer = _as_answer(result, problem)
+        return answer if stop is None else replace(answer, own_stop=stop.answer)
 
     def _executor(self, seed: int) -> ShuffledExecutor | None:
         """Workers who end in an order that follows from the seed; none for one at a time."""
         if self.workers == 1:
             return None
         return ShuffledExecutor(self.workers, rng_for_bench(seed, BenchStream.ORDER))
+
+
+class OwnStop:
+    """A callback that notes the answer of a run when it would have stopped, and lets it go on.
+
+    To the last digit what the run would have returned if it had been allowed to stop: a result
+    changes nothing in the run that goes on.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.answer: tuple[Estimate, dict[str, Any]] | None = None
+
+    def __call__(self, update: Update) -> None:
+        """Look whether the solution is final now, unless it was before."""
+        engine = self.session.engine
+        if self.answer is not None or not solution_is_final(update.state, engine.settings):
+            return
+        cpu_seconds = engine.cpu_seconds
+        result = self.session.result()
+        engine.cpu_seconds = cpu_seconds  # the polish of this answer is not part of the run
+        fields = {
+            "evaluations": result.evaluations.n_counted,
+            "elbo": result.elbo,
+            "elbo_sd": result.elbo_sd,
+            "converged": result.converged,
+            "status": str(result.status),
+        }
+        final = _estimate(
+            result.posterior, result.log_evidence, result.log_evidence_sd, str(result.status)
+        )
+        self.answer = final, fields
 
 
 def _as_answer(result: Result, problem: Problem) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,7 +23,8 @@ class Summary:
     """What a campaign did: how many runs of each kind, and lines of the file it could not read.
 
     Runs are ``done`` now, ``skipped`` because they were in the file already, ``failed`` with an
-    error on record, or ``lost``: without a record, so that they can be repeated.
+    error on record, ``lost``: without a record, so that they can be repeated, or ``left`` because
+    there was no time for them.
     """
 
     done: int = 0
@@ -31,6 +32,7 @@ class Summary:
     failed: int = 0
     lost: int = 0
     damaged_lines: int = 0
+    left: int = 0
 
 
 def plan(
@@ -111,8 +113,13 @@ def run(
 def run_specs(
     specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: bool = True,
     mixed: bool = False,
+    enough: Callable[[], bool] = lambda: False,
+    keep: Callable[[dict[str, Any]], dict[str, Any]] = lambda record: record,
 ) -> Summary:  # fmt: skip
-    """Perform the runs that are not in the file ``out`` yet; see `run`."""
+    """Perform the runs that are not in the file ``out`` yet; see `run`.
+
+    When ``enough`` says so no further run is begun. ``keep`` makes what is written of a record.
+    """
     if jobs < 1:
         raise BenchError(f"jobs must be at least 1, got {jobs}")
     specs = list(dict.fromkeys(specs))
@@ -124,36 +131,44 @@ def run_specs(
         counts = {"done": 0, "failed": 0, "lost": 0}
         with (
             campaign_display(enabled=progress) as display,
-            closing(perform_all(wanted, jobs)) as finished,
+            closing(perform_all(wanted, jobs, enough)) as finished,
         ):
             task = display.add_task("runs", total=len(specs), completed=len(specs) - len(wanted))
             for spec, record, error in finished:
                 if record is not None:
-                    writer.append(record)
+                    writer.append(keep(record))
                     counts["failed" if "error" in record else "done"] += 1
                 else:
                     counts["lost"] += 1
                 display.advance(task)
                 if progress:
                     display.console.print(describe(spec, record, error), markup=False)
-    return Summary(skipped=len(specs) - len(wanted), damaged_lines=known.damaged, **counts)
+    left = len(wanted) - sum(counts.values())
+    return Summary(
+        skipped=len(specs) - len(wanted), damaged_lines=known.damaged, left=left, **counts
+    )
 
 
 def refuse_another_version(
     wanted: Iterable[Spec], runs: Mapping[Spec, dict[str, Any]], out: str | Path
 ) -> None:
     """:class:`BenchError` if runs of the same kinds in a file were made by another version."""
-    kinds = {Group.of(asdict(spec)) for spec in wanted}
-    others = {
-        version_of(record)
-        for record in runs.values()
-        if Group.of(record) in kinds and version_of(record) != engine_digest()
-    }
+    others = other_versions(wanted, runs)
     if others:
         raise BenchError(
             f"{out} has runs of the same kind by another version ({', '.join(sorted(others))}; "
             f"this is {engine_digest()}): choose another file, or add to it with --mixed"
         )
+
+
+def other_versions(wanted: Iterable[Spec], runs: Mapping[Spec, dict[str, Any]]) -> set[str]:
+    """The versions, other than this one, behind those of the ``runs`` that are of kinds wanted."""
+    kinds = {Group.of(asdict(spec)) for spec in wanted}
+    return {
+        version_of(record)
+        for record in runs.values()
+        if Group.of(record) in kinds and version_of(record) != engine_digest()
+    }
 
 
 def describe(spec: Spec, record: dict[str, Any] | None, error: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, TypedDict
 
@@ -126,8 +127,10 @@ def perform(spec: Spec) -> dict[str, Any]:
     The same spec gives the same record, times aside. Its "trace" has the metrics along the run;
     of what, says "trace_kind": of what would have been returned if the run had ended there, with
     its last polish and the status ("as returned"), or of the estimate at the time ("as it stood").
-    Whatever the algorithm raises is recorded under "error": a crash is a result too. "version",
-    "commit" and "engine" say which source made the run (`quell.bench.provenance`).
+    "own_stop" is the answer when the algorithm would have stopped by its own rule, None if it would
+    not have (see `quell.bench.protocols`). Whatever the algorithm raises is recorded under "error":
+    a crash is a result too. "version", "commit" and "engine" say which source made the run
+    (`quell.bench.provenance`). "total_cpu_seconds" are those of algorithm, target and scores.
 
     >>> spec = Spec.make("normal", "quell", 1, mode="exact", dim=1, budget=15)
     >>> record = perform(spec)
@@ -144,6 +147,7 @@ def perform(spec: Spec) -> dict[str, Any]:
         bounded=algorithm.bounded_map,
     )
     record: dict[str, Any] = asdict(spec)
+    started = time.process_time()
     with single_threaded():
         try:
             answer = algorithm.run(
@@ -161,26 +165,40 @@ def perform(spec: Spec) -> dict[str, Any]:
         record |= _scores(benchmark, answer, spec.seed)
     if "settings" in record:
         record["settings_digest"] = settings_digest(record["settings"])
+    record["total_cpu_seconds"] = time.process_time() - started
     return jsonable({**record, **made_by()})
 
 
 def _scores(benchmark: Benchmark, answer: Answer, seed: int) -> dict[str, Any]:
-    final, truth = answer.final, benchmark.truth
-    draws = final.sample(FINAL_DRAWS if truth.on_box else DRAWS, _metric_rng(seed))
+    final = answer.final
     scores: dict[str, Any] = {
+        **_answer_scores(benchmark, final, seed),
+        **answer.fields,
+        "trace_kind": answer.trace_kind,
+        "trace": _trace(benchmark, answer, seed),
+    }
+    if answer.own_stop is None:
+        scores["own_stop"] = None
+    elif isinstance(answer.own_stop, tuple):
+        earlier, fields = answer.own_stop
+        scores["own_stop"] = {**_answer_scores(benchmark, earlier, seed), **fields}
+    if benchmark.generating is not None:
+        among = final.sample(RANK_DRAWS, rng_for_bench(seed, BenchStream.RANKS))
+        scores["ranks"] = rank(benchmark.generating, among)
+    return scores
+
+
+def _answer_scores(benchmark: Benchmark, final: Estimate, seed: int) -> dict[str, Any]:
+    """The scores of what a run returns."""
+    truth = benchmark.truth
+    draws = final.sample(FINAL_DRAWS if truth.on_box else DRAWS, _metric_rng(seed))
+    return {
         **metrics(benchmark, final, draws),
         "lml_loss_checked": lml_loss(final.log_evidence, truth.log_evidence_checked),
         "mean_shift_in_sds": mean_shift(final.mean, truth),
         "log_evidence": final.log_evidence,
         "log_evidence_sd": final.log_evidence_sd,
-        **answer.fields,
-        "trace_kind": answer.trace_kind,
-        "trace": _trace(benchmark, answer, seed),
     }
-    if benchmark.generating is not None:
-        among = final.sample(RANK_DRAWS, rng_for_bench(seed, BenchStream.RANKS))
-        scores["ranks"] = rank(benchmark.generating, among)
-    return scores
 
 
 def _trace(benchmark: Benchmark, answer: Answer, seed: int) -> list[dict[str, Any]]:

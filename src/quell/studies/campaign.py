@@ -22,12 +22,14 @@ def perform_all(
     what: str,
     workers: int | None = None,
     attempts: int = HOPELESS,
+    enough: Callable[[], bool] = lambda: False,
 ) -> Generator[tuple[Key, Any, str]]:
     """Call the function for every job, a key and its arguments; yields them as they finish.
 
     That is (key, value, "") or, where the function raised or no answer came in so many
     ``attempts``, (key, None, why). No failure harms another job. ``what`` is a name for what is
-    sent. Leaving the iterator cancels what has not begun.
+    sent. Leaving the iterator cancels what has not begun. As soon as ``enough`` says so no further
+    job is begun, but those under way are waited for.
 
     >>> from quell.workers.inline import InlineExecutor
     >>> sorted(perform_all([("a", (2, 3)), ("b", (0, -1))], pow, InlineExecutor(), what="a job"))
@@ -37,6 +39,8 @@ def perform_all(
     dispatch: Dispatch[Key] = Dispatch(executor, what=what, workers=workers, hopeless=attempts)
     try:
         while waiting or dispatch.n_running:
+            if enough():
+                waiting.clear()
             while waiting and dispatch.n_free:
                 key, arguments = waiting.popleft()
                 dispatch.submit(key, try_to, function, *arguments)

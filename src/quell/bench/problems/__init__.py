@@ -8,14 +8,16 @@ from quell.bench.problems.real import NOTES, REAL
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.stress import STRESS
 from quell.bench.problems.synthetic import SYNTHETIC
+from quell.bench.problems.together import TOGETHER
 from quell.bench.truth import Truth
 from quell.checks import did_you_mean
 
-#: Every problem by its name: the ten of the paper, the synthetic ones, then those of awkward kinds.
+#: Every problem by its name: the ten of the paper, two of them at once, the synthetic ones, then
+#: those of awkward kinds.
 #: An entry says what the problem is (``text``), its usual number of parameters (``dimension``), the
 #: smallest it exists in (``smallest``) or those it exists in (``dims``), if there is a choice, and
 #: what its ``noise`` is. `load` makes the problem.
-PROBLEMS: dict[str, Entry] = {**REAL, **SYNTHETIC, **STRESS}
+PROBLEMS: dict[str, Entry] = {**REAL, **TOGETHER, **SYNTHETIC, **STRESS}
 
 __all__ = ["NOTES", "PROBLEMS", "BenchError", "Benchmark", "Truth", "choose", "load"]
 
