@@ -11,7 +11,7 @@ RUNS := $(addprefix benchmarks/results/,real.jsonl budgets.jsonl) \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
-	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
+	bench-overhead bench-synthetic bench-equal bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
 	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack \
 	figures illustrations page
@@ -75,6 +75,9 @@ bench-overhead: $(VENV)/.peers  ## the algorithm's CPU time per evaluation besid
 
 bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBMC's published figures
 	$(BIN)/python benchmarks/campaigns.py synthetic $(ARGS)
+
+bench-equal: $(VENV)/.dev  ## the same beside PyVBMC at equal evaluations, and at both's own stops
+	$(BIN)/python benchmarks/campaigns.py equal $(ARGS)
 
 bench-real: $(VENV)/.dev  ## the ten problems, the paper's algorithm and Quell (hours; resumable)
 	$(BIN)/python benchmarks/campaigns.py real $(ARGS)

@@ -26,7 +26,8 @@ class Batch:
     """Every algorithm on every problem, with as many seeds as the option ``runs`` says.
 
     ``times`` as many of them, and no more than ``most``. Without ``problems`` it is the one chosen
-    on the command line. ``mode``, ``noise`` and ``dim`` are those of `quell.bench.runner.run`.
+    on the command line. ``mode``, ``noise``, ``dim``, ``budget`` and ``stop_early`` are those of
+    `quell.bench.runner.run`.
     """
 
     problems: tuple[str, ...]
@@ -37,6 +38,8 @@ class Batch:
     runs: str = "runs"
     times: int = 1
     most: int | None = None
+    budget: int | None = None
+    stop_early: bool = False
 
     def specs(
         self, runs: Mapping[str, int], first_seed: int, algorithms: Iterable[str], problem: str
@@ -51,6 +54,8 @@ class Batch:
             mode=self.mode,
             noise=self.noise,
             dim=self.dim,
+            budget=self.budget,
+            stop_early=self.stop_early,
         )
 
 
@@ -68,6 +73,7 @@ class Campaign:
     table: Callable[[list[Record]], str] = markdown_table
     runs: Mapping[str, int] = field(default_factory=lambda: {"runs": 10})
     problem: str = ""
+    first_seed: int = FIRST_SEED
 
     @property
     def out(self) -> str:
@@ -87,8 +93,8 @@ class Campaign:
                 help=f"number of seeds ({default})",
             )  # fmt: skip
         add = parser.add_argument
-        add("--first-seed", type=int, default=FIRST_SEED, metavar="S",
-            help=f"the first of them ({FIRST_SEED})")  # fmt: skip
+        add("--first-seed", type=int, default=self.first_seed, metavar="S",
+            help=f"the first of them ({self.first_seed})")  # fmt: skip
         add("--jobs", type=int, default=2, metavar="J", help="runs at a time (2)")
         add("--out", default=self.out, metavar="FILE.jsonl", help=f"file of the runs ({self.out})")
         add("--only-table", action="store_true", help="print what is there already")

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 DEFAULT_OUT = "quell-bench.jsonl"
+#: What tables of records are about.
+TABLES = ("medians", "pyvbmc", "evidence", "unusable", "overhead")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -105,6 +107,11 @@ def build_parser() -> argparse.ArgumentParser:
     form = tables.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="as a Markdown table")
     form.add_argument("--csv", action="store_true", help="all numbers, comma-separated")
+    tables.add_argument("--about", choices=TABLES, default=TABLES[0],
+                        help="medians of all groups (default); pyvbmc: Quell beside PyVBMC's "
+                             "published figures at equal evaluations; evidence: the log evidence "
+                             "beside the ELBO; unusable: runs that are not usable, one by one; "
+                             "overhead: CPU time of the algorithms (table 1)")  # fmt: skip
     tables.set_defaults(action=_table)
 
     figures = parts.add_parser(
@@ -250,13 +257,19 @@ def _run(chosen: argparse.Namespace) -> int:
 def _table(chosen: argparse.Namespace) -> int:
     from quell.bench.problems.base import BenchError
     from quell.bench.records import read_records
+    from quell.bench.special_tables import special_table
     from quell.bench.tables import csv_table, markdown_table, text_table
 
     records = read_records(chosen.files)
     if not records.runs:
         raise BenchError(f"no runs in {', '.join(chosen.files)}")
-    make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
-    print(make(records.runs.values()))
+    if chosen.about == TABLES[0]:
+        make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
+        print(make(records.runs.values()))
+    elif chosen.csv:
+        raise BenchError(f"the table about {chosen.about} has no --csv form (leave that out)")
+    else:
+        print(special_table(chosen.about, records.runs.values(), markdown=chosen.markdown))
     for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
         if count:
             print(f"quell: {count} {what} lines ignored", file=sys.stderr)

@@ -18,8 +18,9 @@ from quell.bench.displays.making import DISPLAYS, make_displays, read_material
 from quell.bench.displays.noise import against_levels, jitter_level, noise_level
 from quell.bench.displays.overhead import overhead_table
 from quell.bench.displays.posteriors import marginals, pairs
-from quell.bench.displays.scores import checked_truth, scores_along
+from quell.bench.displays.scores import scores_along
 from quell.bench.displays.selection import paper_runs
+from quell.bench.implied import implied_truth
 from quell.bench.metrics import bootstrap_interval, quantile
 from quell.cli import main
 
@@ -199,8 +200,8 @@ def test_bands_agree_with_the_tables():
 
 def test_the_side_of_the_true_evidence_is_told_by_two_runs():
     runs = [row(0), row(1)]
-    assert checked_truth(runs) == pytest.approx(TRUE_EVIDENCE)
-    assert checked_truth(runs[:1]) is None
+    assert implied_truth(runs, "lml_loss_checked") == pytest.approx(TRUE_EVIDENCE)
+    assert implied_truth(runs[:1], "lml_loss_checked") is None
     # Without it the loss is the one on record.
     assert scores_along(runs[:1], LML, [350])[0, 0] == 9.0
 

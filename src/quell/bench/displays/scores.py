@@ -14,13 +14,12 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.bench.displays.looks import LML, Metric
+from quell.bench.implied import implied_truth
 from quell.bench.summary import NO_EVIDENCE, Record
 
 #: What checkpoints are scores of, by the "trace_kind" of a row; without one, as the run went.
 BOOSTED, AS_IT_WENT = "boosted at each checkpoint", "as the run went"
 KINDS = {"as returned": BOOSTED}
-#: Two values of the true log evidence that differ by less are the same: what rounding leaves.
-SAME_TRUTH = 1e-3
 
 
 def scores_at_end(records: Sequence[Record], metric: Metric) -> FloatArray:
@@ -76,7 +75,7 @@ def scores_along(
     It is that of the last checkpoint before: what would have been returned. Infinite where there
     is none, nan where the algorithm gives no evidence.
     """
-    truth = checked_truth(records) if metric is LML else None
+    truth = implied_truth(records, "lml_loss_checked") if metric is LML else None
     table = np.full((len(records), len(evaluations)), np.inf)
     for record, values in zip(records, table, strict=True):
         if metric is LML and record.get("evidence_method") == NO_EVIDENCE:
@@ -97,32 +96,3 @@ def _score(row: Mapping[str, Any], metric: Metric, truth: float | None) -> float
             return value
     value = float(row[metric.key])
     return np.inf if np.isnan(value) else value
-
-
-def checked_truth(records: Sequence[Record]) -> float | None:
-    """The best known log evidence behind the losses of these runs; None if they do not tell.
-
-    A loss tells the truth but for its side; two runs tell the side.
-
-    >>> runs = [{"log_evidence": -3.0, "lml_loss_checked": 1.0},
-    ...         {"log_evidence": -1.5, "lml_loss_checked": 0.5}]
-    >>> checked_truth(runs), checked_truth(runs[:1])
-    (-2.0, None)
-    """
-    common: list[float] | None = None
-    for record in records:
-        if "error" in record or record.get("evidence_method") == NO_EVIDENCE:
-            continue
-        if "lml_loss_checked" not in record or "log_evidence" not in record:
-            return None
-        value, loss = float(record["log_evidence"]), float(record["lml_loss_checked"])
-        if not np.isfinite([value, loss]).all():
-            continue
-        sides = [value - loss, value + loss]
-        if common is None:
-            common = sides
-        else:
-            common = [t for t in common if min(abs(t - s) for s in sides) < SAME_TRUTH]
-    if not common or max(common) - min(common) > SAME_TRUTH:
-        return None
-    return common[0]
