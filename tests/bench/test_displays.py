@@ -146,6 +146,7 @@ class TestAlongRuns:
         assert "end gp-imiqr" in names_of(posterior)
         assert "end wsabi" in names_of(evidence)
         assert "end gp-imiqr" not in names_of(evidence)
+        assert draw_mmtv(runs, (LML,)).rows == 2
 
     def test_bad_cases_are_the_90_per_cent_quantile(self):
         runs = [row(seed) for seed in range(11)]
@@ -281,14 +282,16 @@ class TestOverhead:
     def test_ratios_are_over_common_seeds(self):
         side = {"cpu": "Some CPU", "engine": "e1"}
         slow = {"algorithm": "viqr", "overhead_cpu_seconds_per_evaluation": 0.15}
-        made = overhead_table([row(0, **side), row(1, **side), row(0, **slow, **side)])
-        assert "0.150 (n 1; 3.0×)" in made.text
+        slower = {**slow, "overhead_cpu_seconds_per_evaluation": 0.35}
+        runs = [row(0, **slow, **side), row(7, **slower, **side)]  # nothing has seed 7 with it
+        made = overhead_table([row(0, **side), row(1, **side), *runs])
+        assert "0.250 ± 0.141 (n 2; 3.0×)" in made.text
         assert "0.050 ± 0.000 (n 2)" in made.text
         assert "CPU: Some CPU" in made.text
         assert "side by side" in made.text
         assert "NOT" not in made.text
         assert made.markdown.startswith("| algorithm | Ricker |")
-        assert made.rows == 3
+        assert made.rows == 4
         assert made.left_out == ("VBMC-IMIQR (no rows)", "GP-IMIQR (no rows)", "PyVBMC (no rows)")
 
     def test_rows_that_cannot_be_compared_say_so(self):

@@ -72,7 +72,7 @@ def along_runs(
             left_out.append(_missing(problem, needs))
             continue
         for metric in metrics:
-            groups = {name: runs for name, runs in every.items() if asked(name, metric)}
+            groups = {name: runs for name, runs in every.items() if _shown(name, runs, metric)}
             if groups:
                 chosen.append((problem, metric, groups))
     if not chosen:
@@ -102,6 +102,11 @@ def along_runs(
     return Drawn(figure, text, len(rows), len(chosen), tuple(left_out))
 
 
+def _shown(name: str, runs: Sequence[Record], metric: Metric) -> bool:
+    """Whether an algorithm is asked for this metric, and gives it."""
+    return asked(name, metric) and not np.isnan(scores_at_end(runs, metric)).any()
+
+
 def _missing(problem: str, needs: Sequence[str]) -> str:
     wanted = f" of {', '.join(needs)}" if needs else ""
     return f"{TITLES.get(problem, problem)} (no full runs{wanted})"
@@ -118,10 +123,7 @@ def _panel(
         budget = runs[0]["budget"]
         # Markers side by side, for those of several algorithms would hide each other.
         at = budget * (1.03 + 0.035 * place)
-        ends = scores_at_end(runs, metric)
-        if np.isnan(ends).any():  # no evidence
-            continue
-        seen += draw_end(ax, name, at, Band.of(ends[:, None], p))
+        seen += draw_end(ax, name, at, Band.of(scores_at_end(runs, metric)[:, None], p))
         followed = with_traces(runs)
         ways[name] = kinds_of_traces(followed)
         if ways[name]:
