@@ -26,8 +26,7 @@ class Batch:
     """Every algorithm on every problem, with as many seeds as the option ``runs`` says.
 
     ``times`` as many of them, and no more than ``most``. Without ``problems`` it is the one chosen
-    on the command line. ``mode``, ``noise``, ``dim``, ``budget`` and ``stop_early`` are those of
-    `quell.bench.runner.run`.
+    on the command line. ``mode``, ``noise`` and ``dim`` are those of `quell.bench.runner.run`.
     """
 
     problems: tuple[str, ...]
@@ -38,8 +37,6 @@ class Batch:
     runs: str = "runs"
     times: int = 1
     most: int | None = None
-    budget: int | None = None
-    stop_early: bool = False
 
     def specs(
         self, runs: Mapping[str, int], first_seed: int, algorithms: Iterable[str], problem: str
@@ -54,8 +51,6 @@ class Batch:
             mode=self.mode,
             noise=self.noise,
             dim=self.dim,
-            budget=self.budget,
-            stop_early=self.stop_early,
         )
 
 

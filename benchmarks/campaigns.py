@@ -5,16 +5,17 @@
 ``make bench-synthetic`` and its like call it. A new campaign is one more entry in ``CAMPAIGNS``.
 """
 
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
 from campaign import Batch, Campaign, main
 from campaign_tables import eight_beside_one, worst_cases
 
 from quell.bench.beside_peer import beside_peer
-from quell.bench.problems.real import REAL as REAL_PROBLEMS
 from quell.bench.problems.stress import STRESS as STRESS_PROBLEMS
-from quell.bench.published import PYVBMC, median
-
-#: The synthetic targets with published figures; the problems with real data are in REAL.
-TARGETS = tuple(row for row in PYVBMC if row.problem not in REAL_PROBLEMS)
+from quell.bench.published import SYNTHETIC as TARGETS
+from quell.bench.published import median
+from quell.bench.single import Spec
 
 SYNTHETIC = Campaign(
     "synthetic",
@@ -37,6 +38,24 @@ PyVBMC's runs stopped earlier: campaign "equal" has runs of Quell with as many e
     table=beside_peer,
 )
 
+
+@dataclass(frozen=True)
+class ShorterBatch(Batch):
+    """A batch with a budget of its own, or of runs that may stop early."""
+
+    budget: int | None = None
+    stop_early: bool = False
+
+    def specs(
+        self, runs: Mapping[str, int], first_seed: int, algorithms: Iterable[str], problem: str
+    ) -> list[Spec]:
+        """The runs of the batch, with this budget and protocol."""
+        return [
+            replace(spec, budget=self.budget or spec.budget, stop_early=self.stop_early)
+            for spec in super().specs(runs, first_seed, algorithms, problem)
+        ]
+
+
 EQUAL = Campaign(
     "equal",
     """Quell and PyVBMC on the synthetic targets with equal evaluations, and each at its own stop.
@@ -44,7 +63,7 @@ EQUAL = Campaign(
 Quell with PyVBMC's published median number of evaluations at its stop as the budget, and with the
 budget 50 (D + 2) when it may stop early. Seeds from 5000 on, none of them of a report.""",
     batches=tuple(
-        Batch((row.problem,), ("quell",), noise=row.noise or None, dim=row.dim, **how)
+        ShorterBatch((row.problem,), ("quell",), noise=row.noise or None, dim=row.dim, **how)
         for row in sorted(TARGETS, key=lambda row: row.noise == 0)
         for how in ({"budget": round(median(row.evaluations))}, {"stop_early": True})
     ),

@@ -78,7 +78,7 @@ def _is_target(record: Record, published: Published) -> bool:
 def _target_rows(published: Published, runs: list[Record]) -> list[tuple[str, ...]]:
     truth = implied_truth(runs)
     whole = [run for run in runs if _budget(run) and not run["stop_early"]]
-    own = [run for run in runs if _budget(run) and run["stop_early"]]
+    own = _at_own_stop([run for run in runs if _budget(run)])
     equal = round(median(published.evaluations))
     name = f"{published.problem} D{published.dim}, SD {published.noise:g}"
     rows = [(name, "PyVBMC, own stop", *_published_cells(published))]
@@ -111,6 +111,17 @@ def _rows_from_traces(
     return rows
 
 
+def _at_own_stop(runs: Sequence[Record]) -> list[Record]:
+    """Runs that may stop early, and the answers that others note for where they would have."""
+    found = {
+        run["seed"]: {**run, **(run["own_stop"] or {})}
+        for run in runs
+        if not run["stop_early"] and "own_stop" in run
+    }
+    found |= {run["seed"]: run for run in runs if run["stop_early"]}
+    return list(found.values())
+
+
 def _budget(run: Record) -> bool:
     return bool(run["budget"] == 50 * (run["dim"] + 2))
 
@@ -129,7 +140,7 @@ def _at_checkpoint(run: Record, most: int, truth: float | None) -> Scored:
         return Scored(np.nan, *[np.inf] * len(METRICS))
     row = reached[-1]
     posterior = _finite(row, "gskl"), _finite(row, "mmtv")
-    if "elbo" in row:  # the loss in the row is that of the ELBO
+    if "elbo" in row and "log_evidence" not in row:  # the loss in the row is that of the ELBO
         return Scored(row["evaluations"], _finite(row, "lml_loss"), np.nan, *posterior)
     elbo = _error(row.get("elbo"), truth)
     return Scored(row["evaluations"], elbo, _finite(row, "lml_loss"), *posterior)
