@@ -5,9 +5,9 @@ BIN    := $(VENV)/bin
 # At these matrix sizes BLAS threads only fight with each other and with the test workers.
 export OMP_NUM_THREADS ?= 1
 
-# The committed runs that figures are made from.
-RUNS := $(addprefix benchmarks/results/,real.jsonl budgets.jsonl) \
-	$(wildcard benchmarks/results/study/*.jsonl)
+# The runs that figures are made from: a study, if there is one, and no other versions beside it.
+RUNS ?= $(or $(wildcard benchmarks/results/study/*.jsonl),\
+	$(addprefix benchmarks/results/,real.jsonl budgets.jsonl))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \

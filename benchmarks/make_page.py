@@ -59,11 +59,9 @@ def pictures() -> None:
     from PIL import Image  # comes with matplotlib
 
     results = ROOT / "benchmarks" / "results"
-    files = [
-        *(results / f"{name}.jsonl" for name in ("real", "budgets")),
-        *sorted(results.glob("study/*.jsonl")),
-        *sorted(results.glob("illustrations/*")),
-    ]
+    # The runs of the page's tables, so that figures and tables are of the same.
+    runs = [results / f"{name}.jsonl" for name in ("real", "budgets")]
+    files = [*runs, *sorted(results.glob("illustrations/*"))]
     with tempfile.TemporaryDirectory() as folder:
         options = ["--format", "png", "--only", *SHOWN, "--out", folder]
         if quell(["bench", "figures", *map(str, files), *options]) != 0:

@@ -30,6 +30,8 @@ LEGEND = (
     "that in longer runs; own stop: runs that may stop early; whole: budget 50 (D + 2).",
 )
 METRICS = ("elbo_error", "lml_loss", "gskl", "mmtv")
+#: What both have, and how it is called.
+COMPARED = {"elbo_error": "ELBO", "gskl": "gsKL", "mmtv": "MMTV"}
 
 
 class Scored(NamedTuple):
@@ -52,17 +54,48 @@ def beside_peer(records: Iterable[Record], *, markdown: bool = False) -> str:
     """The table of all targets for which there are runs of Quell and published figures."""
     mine = [record for record in records if record["algorithm"] == "quell"]
     rows: list[tuple[str, ...]] = [HEADER]
+    compared: dict[str, list[dict[str, bool]]] = {}
     for published in PYVBMC:
         runs = [record for record in mine if _is_target(record, published)]
-        if runs:
-            rows += _target_rows(published, runs)
-    if len(rows) == 1:
+        if not runs:
+            continue
+        name = f"{published.problem} D{published.dim}, SD {published.noise:g}"
+        rows.append((name, "PyVBMC, own stop", *_published_cells(published)))
+        for who, scored in _protocols(published, runs).items():
+            rows.append(("", f"Quell, {who}", *_cells(scored)))
+            compared.setdefault(who, []).append(_smaller(scored, published))
+    if not compared:
         return "no runs of quell on a target with published figures"
+    notes = [*LEGEND, *(_tally(who, wins) for who, wins in compared.items())]
     if not markdown:
-        return "\n".join([table(rows, indent=""), "", *LEGEND])
+        return "\n".join([table(rows, indent=""), "", *notes])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "|---|---" + "|---:" * (len(HEADER) - 2) + "|")
-    return "\n".join([*lines, "", *LEGEND])
+    # In Markdown lines run on: those of the tally are a list.
+    listed = [f"- {line}" for line in notes[len(LEGEND) :]]
+    return "\n".join([*lines, "", *LEGEND, "", *listed])
+
+
+def _smaller(scored: Sequence[Scored], published: Published) -> dict[str, bool]:
+    """Of which metrics the median is smaller than the published one; those not known left out."""
+    found = {}
+    for name in COMPARED:
+        values = [getattr(one, name) for one in scored]
+        if not np.isnan(values).any():
+            found[name] = quantile(values, 0.5) < median(getattr(published, name))
+    return found
+
+
+def _tally(who: str, wins: Sequence[dict[str, bool]]) -> str:
+    """How often the medians of Quell are smaller, in words."""
+    parts = []
+    for name, title in COMPARED.items():
+        known = [won[name] for won in wins if name in won]
+        if known:
+            parts.append(f"{title} {sum(known)} of {len(known)}")
+    return (
+        f"Quell, {who}: the median is smaller than PyVBMC's on so many targets: {', '.join(parts)}."
+    )
 
 
 def _is_target(record: Record, published: Published) -> bool:
@@ -75,40 +108,35 @@ def _is_target(record: Record, published: Published) -> bool:
     )
 
 
-def _target_rows(published: Published, runs: list[Record]) -> list[tuple[str, ...]]:
+def _protocols(published: Published, runs: list[Record]) -> dict[str, list[Scored]]:
+    """The scores of the runs by what they are: same, own stop, whole; those there are."""
     truth = implied_truth(runs)
     whole = [run for run in runs if _budget(run) and not run["stop_early"]]
     own = _at_own_stop([run for run in runs if _budget(run)])
     equal = round(median(published.evaluations))
-    name = f"{published.problem} D{published.dim}, SD {published.noise:g}"
-    rows = [(name, "PyVBMC, own stop", *_published_cells(published))]
     short = [run for run in runs if run["budget"] == equal and not run["stop_early"]]
-    if short:
-        rows.append(("", "Quell, same", *_cells([_at_end(run, truth) for run in short])))
-    else:
-        rows += _rows_from_traces(whole, equal, truth)
-    if own:
-        rows.append(("", "Quell, own stop", *_cells([_at_end(run, truth) for run in own])))
-    if whole:
-        rows.append(("", "Quell, whole", *_cells([_at_end(run, truth) for run in whole])))
-    return rows
+    found = {"same": [_at_end(run, truth) for run in short]}
+    if not short:
+        found |= _same_from_traces(whole, equal, truth)
+    found |= {
+        "own stop": [_at_end(run, truth) for run in own],
+        "whole": [_at_end(run, truth) for run in whole],
+    }
+    return {who: scored for who, scored in found.items() if scored}
 
 
-def _rows_from_traces(
+def _same_from_traces(
     whole: Sequence[Record], equal: int, truth: float | None
-) -> list[tuple[str, ...]]:
-    """A line for the runs with traces that are scored as returned, and one for the others."""
-    rows = []
-    for kind, words in (("as returned", "boosted"), ("", "as the run went")):
-        followed = [
-            run
+) -> dict[str, list[Scored]]:
+    """The scores of the runs with traces as they would have been returned, and of the others."""
+    found = {}
+    for returned, words in ((True, "boosted"), (False, "as the run went")):
+        found[f"same ({words})"] = [
+            _at_checkpoint(run, equal, truth)
             for run in whole
-            if run.get("trace") and (run.get("trace_kind") == "as returned") == bool(kind)
+            if run.get("trace") and (run.get("trace_kind") == "as returned") == returned
         ]
-        scored = [_at_checkpoint(run, equal, truth) for run in followed]
-        if scored:
-            rows.append(("", f"Quell, same ({words})", *_cells(scored)))
-    return rows
+    return found
 
 
 def _at_own_stop(runs: Sequence[Record]) -> list[Record]:
