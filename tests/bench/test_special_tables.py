@@ -180,3 +180,13 @@ def test_a_table_without_its_runs_is_one_line(tmp_path, capsys):
     path.write_text(json.dumps(row()) + "\n")
     assert main(["bench", "table", "--about", "overhead", str(path)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("make", [beside_peer, evidence_table, unusable_table])
+def test_runs_of_several_versions_are_marked(make):
+    runs = [row(seed, commit="a", mmtv=0.3) for seed in range(3)]
+    assert "MIXED" not in make(runs)
+    runs.append(row(3, commit="b", mmtv=0.3))
+    for markdown in (False, True):
+        text = make(runs, markdown=markdown)
+        assert "MIXED: runs of quell are of 2 versions: 3 of a, 1 of b" in text

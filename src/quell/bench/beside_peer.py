@@ -17,7 +17,7 @@ from quell.bench.implied import implied_truth
 from quell.bench.metrics import USABLE, quantile
 from quell.bench.published import PYVBMC, PYVBMC_RUNS, Published, Quartiles, median
 from quell.bench.summary import Record
-from quell.bench.tables import number
+from quell.bench.tables import mixed_runs, number
 from quell.text import table
 
 HEADER = ("target", "who", "runs", "evaluations", "ELBO", "LML", "gsKL", "MMTV", "worst", "usable")
@@ -55,10 +55,12 @@ def beside_peer(records: Iterable[Record], *, markdown: bool = False) -> str:
     mine = [record for record in records if record["algorithm"] == "quell"]
     rows: list[tuple[str, ...]] = [HEADER]
     compared: dict[str, list[dict[str, bool]]] = {}
+    used: list[Record] = []
     for published in PYVBMC:
         runs = [record for record in mine if _is_target(record, published)]
         if not runs:
             continue
+        used += runs
         name = f"{published.problem} D{published.dim}, SD {published.noise:g}"
         rows.append((name, "PyVBMC, own stop", *_published_cells(published)))
         for who, scored in _protocols(published, runs).items():
@@ -66,12 +68,12 @@ def beside_peer(records: Iterable[Record], *, markdown: bool = False) -> str:
             compared.setdefault(who, []).append(_smaller(scored, published))
     if not compared:
         return "no runs of quell on a target with published figures"
-    notes = [*LEGEND, *(_tally(who, wins) for who, wins in compared.items())]
+    notes = [*LEGEND, *(_tally(who, wins) for who, wins in compared.items()), *mixed_runs(used)]
     if not markdown:
         return "\n".join([table(rows, indent=""), "", *notes])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "|---|---" + "|---:" * (len(HEADER) - 2) + "|")
-    # In Markdown lines run on: those of the tally are a list.
+    # In Markdown lines run on: those below the legend are a list.
     listed = [f"- {line}" for line in notes[len(LEGEND) :]]
     return "\n".join([*lines, "", *LEGEND, "", *listed])
 

@@ -9,7 +9,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.bench.implied import implied_truth
 from quell.bench.summary import Record, groups
-from quell.bench.tables import algorithm, noise, number
+from quell.bench.tables import algorithm, mixed_runs, noise, number
 from quell.text import table
 
 HEADER = ("problem", "D", "noise", "algorithm", "runs", "LML", "ELBO", "ratio", "nearer")
@@ -27,6 +27,7 @@ def evidence_table(records: Iterable[Record], *, markdown: bool = False) -> str:
     """A row for each group of runs that have both, and one for all of them."""
     rows: list[tuple[str, ...]] = [HEADER]
     every: list[tuple[FloatArray, FloatArray]] = []
+    used: list[Record] = []
     for group, runs in groups(records).items():
         truth = implied_truth(runs, "lml_loss_checked")
         good = [
@@ -43,6 +44,7 @@ def evidence_table(records: Iterable[Record], *, markdown: bool = False) -> str:
             for name in ("log_evidence", "elbo")
         ]
         every.append((errors[0], errors[1]))
+        used += good
         name = (group.problem, str(group.dim), noise(group), algorithm(group))
         rows.append((*name, *_cells(errors[0], errors[1])))
     if not every:
@@ -50,10 +52,10 @@ def evidence_table(records: Iterable[Record], *, markdown: bool = False) -> str:
     total = _cells(*(np.concatenate([pair[i] for pair in every]) for i in (0, 1)))
     rows.append(("all", "", "", "", *total))
     if not markdown:
-        return "\n".join([table(rows, indent=""), "", *LEGEND])
+        return "\n".join([table(rows, indent=""), "", *LEGEND, *mixed_runs(used)])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "|---|---:|---|---" + "|---:" * (len(HEADER) - 4) + "|")
-    return "\n".join([*lines, "", *LEGEND])
+    return "\n".join([*lines, "", *LEGEND, *mixed_runs(used)])
 
 
 def _cells(evidence: FloatArray, elbo: FloatArray) -> tuple[str, ...]:

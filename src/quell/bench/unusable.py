@@ -8,7 +8,7 @@ import numpy as np
 
 from quell.bench.metrics import usable
 from quell.bench.summary import NO_EVIDENCE, Group, Record, groups
-from quell.bench.tables import algorithm, noise, number
+from quell.bench.tables import algorithm, mixed_runs, noise, number
 from quell.text import table
 
 HEADER = ("problem", "D", "noise", "budget", "algorithm", "not usable", "seed", "LML", "gsKL",
@@ -24,6 +24,7 @@ MOST = 6
 
 def unusable_table(records: Iterable[Record], *, markdown: bool = False) -> str:
     """A row for each run that is not usable, the worst of each group first."""
+    records = list(records)
     rows: list[tuple[str, ...]] = [HEADER]
     for group, runs in groups(records).items():
         bad = sorted((run for run in runs if not _is_usable(run)), key=_badness, reverse=True)
@@ -35,10 +36,10 @@ def unusable_table(records: Iterable[Record], *, markdown: bool = False) -> str:
     if len(rows) == 1:
         return "all runs are usable"
     if not markdown:
-        return "\n".join([table(rows, indent=""), "", *LEGEND])
+        return "\n".join([table(rows, indent=""), "", *LEGEND, *mixed_runs(records)])
     lines = [f"| {' | '.join(row)} |" for row in rows]
     lines.insert(1, "|---|---:|---|---:|---|---:" + "|---:" * 4 + "|---|")
-    return "\n".join([*lines, "", *LEGEND])
+    return "\n".join([*lines, "", *LEGEND, *mixed_runs(records)])
 
 
 def _scores(run: Record) -> tuple[float, float, float]:

@@ -62,7 +62,8 @@ def marginals(material: Material, algorithm: str, problems: Sequence[str]) -> Dr
         except BenchError as error:
             left_out.append(f"{TITLES[problem]} ({error})")
     if not chosen:
-        raise NotMade(f"marginals of {algorithm}: " + "; ".join(left_out))
+        reasons = dict.fromkeys(text.split(" (", 1)[1].removesuffix(")") for text in left_out)
+        raise NotMade("; ".join(reasons))
     widest = max(len(true) for _, true in chosen.values())
     figure = new_figure(material.width, ROW * len(chosen) + 0.5, layout="constrained")
     grid = figure.subplots(len(chosen), widest, squeeze=False)
