@@ -58,8 +58,8 @@ class Batch:
 class Campaign:
     """Batches of runs in the order they are made, in one file, and the table of what came out.
 
-    ``runs`` are the options that say how many seeds, with their defaults, from ``first_seed`` on. ``problem`` is the
-    default of the option for campaigns about one problem of choice.
+    ``runs`` are the options that say how many seeds, with their defaults, from ``first_seed`` on.
+    ``problem`` is the default of the option for campaigns about one problem of choice.
     """
 
     name: str

@@ -107,7 +107,8 @@ def _circumstances(runs: Sequence[Record]) -> list[str]:
     versions = sorted(set(map(version_of, runs)))
     lines = [f"CPU: {named}; one thread per run."]
     if len(processors) == 1 and processors[0] and len(versions) == 1:
-        return [*lines, f"All runs are of one version ({versions[0]}), made side by side."]
+        same = f"one version ({versions[0]}) and one processor"
+        return [*lines, f"Made side by side as far as the rows tell: all are of {same}."]
     why = []
     if len(processors) > 1 or not processors[0]:
         why.append("the rows do not tell of one and the same processor")
