@@ -5,12 +5,16 @@ BIN    := $(VENV)/bin
 # At these matrix sizes BLAS threads only fight with each other and with the test workers.
 export OMP_NUM_THREADS ?= 1
 
+# The runs that figures are made from: a study, if there is one, and no other versions beside it.
+RUNS ?= $(or $(wildcard benchmarks/results/study/*.jsonl),\
+	$(addprefix benchmarks/results/,real.jsonl budgets.jsonl))
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
-	bench-overhead bench-synthetic bench-problems bench-likelihoods bench-journal bench-archive \
+	bench-overhead bench-synthetic bench-equal bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
 	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack \
-	bench-deviations study
+	bench-deviations study figures illustrations page
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +55,15 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 pictures: $(VENV)/.dev  ## the pictures of docs/plots.md
 	$(BIN)/python docs/make_pictures.py
 
+figures: $(VENV)/.dev  ## the paper's figures and table 1 from the committed runs, in figures/; no inference
+	$(BIN)/quell bench figures $(RUNS) $(wildcard benchmarks/results/illustrations/*) --out figures $(ARGS)
+
+illustrations: $(VENV)/.dev  ## make again the small files behind figures 1 and S5 (needs QUELL_DATA)
+	$(BIN)/python benchmarks/make_illustrations.py $(ARGS)
+
+page: $(VENV)/.dev  ## bring docs/benchmark.md and its pictures up to date with the committed runs
+	$(BIN)/python benchmarks/make_page.py $(ARGS)
+
 bench-core: $(VENV)/.peers  ## CPU ms per call of the numerical kernels, beside gpyreg in the same run
 	$(BIN)/python benchmarks/bench_core.py $(ARGS)
 
@@ -62,6 +75,9 @@ bench-overhead: $(VENV)/.peers  ## the algorithm's CPU time per evaluation besid
 
 bench-synthetic: $(VENV)/.dev  ## accuracy on the synthetic targets beside PyVBMC's published figures
 	$(BIN)/python benchmarks/campaigns.py synthetic $(ARGS)
+
+bench-equal: $(VENV)/.dev  ## the same beside PyVBMC at equal evaluations, and at both's own stops
+	$(BIN)/python benchmarks/campaigns.py equal $(ARGS)
 
 bench-real: $(VENV)/.dev  ## the ten problems, the paper's algorithm and Quell (hours; resumable)
 	$(BIN)/python benchmarks/campaigns.py real $(ARGS)
@@ -127,5 +143,5 @@ bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for
 	$(BIN)/python benchmarks/bench_house.py $(ARGS)
 
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) demo .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) demo figures .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

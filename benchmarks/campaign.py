@@ -65,8 +65,8 @@ class Batch:
 class Campaign:
     """Batches of runs in the order they are made, in one file, and the table of what came out.
 
-    ``runs`` are the options that say how many seeds, with their defaults. ``problem`` is the
-    default of the option for campaigns about one problem of choice.
+    ``runs`` are the options that say how many seeds, with their defaults, from ``first_seed`` on.
+    ``problem`` is the default of the option for campaigns about one problem of choice.
     """
 
     name: str
@@ -75,6 +75,7 @@ class Campaign:
     table: Callable[[list[Record]], str] = markdown_table
     runs: Mapping[str, int] = field(default_factory=lambda: {"runs": 10})
     problem: str = ""
+    first_seed: int = FIRST_SEED
 
     @property
     def out(self) -> str:
@@ -94,8 +95,8 @@ class Campaign:
                 help=f"number of seeds ({default})",
             )  # fmt: skip
         add = parser.add_argument
-        add("--first-seed", type=int, default=FIRST_SEED, metavar="S",
-            help=f"the first of them ({FIRST_SEED})")  # fmt: skip
+        add("--first-seed", type=int, default=self.first_seed, metavar="S",
+            help=f"the first of them ({self.first_seed})")  # fmt: skip
         add("--jobs", type=int, default=2, metavar="J", help="runs at a time (2)")
         add("--out", default=self.out, metavar="FILE.jsonl", help=f"file of the runs ({self.out})")
         add("--only-table", action="store_true", help="print what is there already")

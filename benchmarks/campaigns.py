@@ -1,43 +1,28 @@
 """The campaigns of this repository, as data.
 
-    python benchmarks/campaigns.py {synthetic,real,variants,in-flight,stress} [--only-table] [...]
+    python benchmarks/campaigns.py {synthetic,equal,real,variants,in-flight,stress} [--only-table]
 
 ``make bench-synthetic`` and its like call it. A new campaign is one more entry in ``CAMPAIGNS``.
 """
 
-from functools import partial
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 from campaign import Batch, Campaign, main
-from campaign_tables import Published, beside_published, eight_beside_one, worst_cases
+from campaign_tables import eight_beside_one, worst_cases
 
+from quell.bench.beside_peer import beside_peer
 from quell.bench.problems.stress import STRESS as STRESS_PROBLEMS
-
-#: PyVBMC 1.5: its developers' own population of 100 seeds, October 2026; exact targets capped at
-#: 50 (D + 2) evaluations, noisy ones at 75 (D + 2).
-PYVBMC = (
-    Published("normal", 5, 0, 0.0045, 0.00008, 0.0075, 1.00),
-    Published("corr", 5, 0, 0.0052, 0.0010, 0.0080, 1.00),
-    Published("rosenbrock", 2, 0, 0.020, 0.017, 0.023, 1.00),
-    Published("banana", 2, 0, 0.040, 0.124, 0.036, 1.00),
-    Published("student", 4, 0, 0.017, 0.025, 0.036, 1.00),
-    Published("student", 8, 0, 0.081, 0.212, 0.073, 0.98),
-    Published("lumpy", 4, 0, 0.049, 0.014, 0.026, 1.00),
-    Published("lumpy", 10, 0, 0.546, 0.444, 0.084, 0.99),
-    Published("cigar", 4, 0, 0.0048, 0.0006, 0.0098, 1.00),
-    Published("cigar", 8, 0, 0.0092, 0.0014, 0.0082, 1.00),
-    Published("rosenbrock", 2, 1, 0.092, 0.017, 0.037, 0.99),
-    Published("rosenbrock", 2, 3, 0.228, 0.157, 0.115, 0.72),
-    Published("student", 8, 3, 0.833, 0.548, 0.132, 0.57),
-    Published("lumpy", 10, 3, 0.656, 0.536, 0.098, 0.87),
-    Published("logreg", 5, 3, 0.278, 0.361, 0.146, 0.87),
-)
+from quell.bench.published import SYNTHETIC as TARGETS
+from quell.bench.published import median
+from quell.bench.single import Spec
 
 SYNTHETIC = Campaign(
     "synthetic",
-    """Accuracy on the synthetic targets, beside PyVBMC's published medians.
+    """Accuracy on the synthetic targets, beside PyVBMC's published figures.
 
-Quell with its default settings and the budget 50 (D + 2) on ten exact and five noisy targets; the
-medians of PyVBMC 1.5 are in brackets.""",
+Quell with its default settings and the budget 50 (D + 2) on ten exact and five noisy targets.
+PyVBMC's runs stopped earlier: campaign "equal" has runs of Quell with as many evaluations.""",
     # Noisy targets first: they are the ones that differ between seeds.
     batches=tuple(
         Batch(
@@ -47,10 +32,44 @@ medians of PyVBMC 1.5 are in brackets.""",
             dim=row.dim,
             runs="noisy_runs" if row.noise else "exact_runs",
         )
-        for row in sorted(PYVBMC, key=lambda row: row.noise == 0)
+        for row in sorted(TARGETS, key=lambda row: row.noise == 0)
     ),
     runs={"exact_runs": 10, "noisy_runs": 40},
-    table=partial(beside_published, PYVBMC),
+    table=beside_peer,
+)
+
+
+@dataclass(frozen=True)
+class ShorterBatch(Batch):
+    """A batch with a budget of its own, or of runs that may stop early."""
+
+    budget: int | None = None
+    stop_early: bool = False
+
+    def specs(
+        self, runs: Mapping[str, int], first_seed: int, algorithms: Iterable[str], problem: str
+    ) -> list[Spec]:
+        """The runs of the batch, with this budget and protocol."""
+        return [
+            replace(spec, budget=self.budget or spec.budget, stop_early=self.stop_early)
+            for spec in super().specs(runs, first_seed, algorithms, problem)
+        ]
+
+
+EQUAL = Campaign(
+    "equal",
+    """Quell and PyVBMC on the synthetic targets with equal evaluations, and each at its own stop.
+
+Quell with PyVBMC's published median number of evaluations at its stop as the budget, and with the
+budget 50 (D + 2) when it may stop early. Seeds from 5000 on, none of them of a report.""",
+    batches=tuple(
+        ShorterBatch((row.problem,), ("quell",), noise=row.noise or None, dim=row.dim, **how)
+        for row in sorted(TARGETS, key=lambda row: row.noise == 0)
+        for how in ({"budget": round(median(row.evaluations))}, {"stop_early": True})
+    ),
+    runs={"runs": 5},
+    first_seed=5000,
+    table=beside_peer,
 )
 
 #: Problems whose noise comes from a simulator; those with emulated noise; and those without an
@@ -104,8 +123,8 @@ IN_FLIGHT = Campaign(
     """Accuracy with 8 points under evaluation at a time beside one, at equal evaluations.
 
 Paired seeds: the same problem, starting point and streams of noise. Prints the medians of both, the
-ratio of the medians of MMTV with its 95 % bootstrap interval over pairs, and how many pairs the
-sequential run won.""",
+ratio of the medians with its 95 % bootstrap interval over pairs, the geometric mean of the ratio in
+pairs, and how many pairs the sequential run won.""",
     batches=(Batch((), ("quell", "quell-8"), noise="paper"),),
     runs={"runs": 40},
     problem="multisensory_s1",
@@ -130,7 +149,7 @@ has medians, worst cases, and how many runs are usable, and how many nonsense.""
     table=worst_cases,
 )
 
-CAMPAIGNS = (SYNTHETIC, REAL, VARIANTS, IN_FLIGHT, STRESS)
+CAMPAIGNS = (SYNTHETIC, EQUAL, REAL, VARIANTS, IN_FLIGHT, STRESS)
 
 if __name__ == "__main__":
     main(CAMPAIGNS)

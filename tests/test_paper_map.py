@@ -106,6 +106,5 @@ def test_no_piece_is_there_twice_and_none_is_invented():
 
 
 def test_what_is_built_is_tested():
-    """But for the figure of the demonstration."""
     untested = [row[0] for row in rows() if references(row[2]) and row[3] == "none"]
-    assert untested == ["Figure 1"]
+    assert not untested

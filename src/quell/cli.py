@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 DEFAULT_OUT = "quell-bench.jsonl"
+#: What tables of records are about.
+TABLES = ("medians", "pyvbmc", "evidence", "unusable", "overhead")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -105,7 +107,28 @@ def build_parser() -> argparse.ArgumentParser:
     form = tables.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="as a Markdown table")
     form.add_argument("--csv", action="store_true", help="all numbers, comma-separated")
+    tables.add_argument("--about", choices=TABLES, default=TABLES[0],
+                        help="medians of all groups (default); pyvbmc: Quell beside PyVBMC's "
+                             "published figures at equal evaluations; evidence: the log evidence "
+                             "beside the ELBO; unusable: runs that are not usable, one by one; "
+                             "overhead: CPU time of the algorithms (table 1)")  # fmt: skip
     tables.set_defaults(action=_table)
+
+    figures = parts.add_parser(
+        "figures", help="the paper's figures and its table of overheads, from records of runs"
+    )
+    add = figures.add_argument
+    add("files", nargs="+", metavar="FILE",
+        help="records (.jsonl); for figure 1 saved results (.quell); for figure S5 draws from the "
+             "truth (.json)")  # fmt: skip
+    add("--out", required=True, metavar="DIR", help="folder for the figures, captions and table")
+    add("--format", nargs="+", choices=("png", "svg", "pdf"), default=["png", "svg"],
+        help="file formats (png svg)")  # fmt: skip
+    add("--width", type=_width, default="full", metavar="W",
+        help="column (3.3 in), full (6.9 in, default), or inches")  # fmt: skip
+    add("--only", nargs="+", default=[], metavar="NAME",
+        help="beginnings of the names of those wanted, such as figure2 figureS table1")  # fmt: skip
+    figures.set_defaults(action=_figures)
     return parser
 
 
@@ -117,15 +140,34 @@ def _noise(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"must be a number or 'paper', got {text!r}") from None
 
 
-def _demo(chosen: argparse.Namespace) -> int:
-    from pathlib import Path
+def _width(text: str) -> float | str:
+    """The argument of --width."""
+    try:
+        width = text if text in ("column", "full") else float(text)
+    except ValueError:
+        width = 0.0
+    if isinstance(width, float) and not 2.0 <= width <= 40.0:
+        raise argparse.ArgumentTypeError(
+            f"must be column, full or a number of inches from 2 to 40, got {text!r}"
+        )
+    return width
 
+
+def _need_matplotlib(what: str) -> None:
     from quell.bench.problems.base import BenchError
 
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise BenchError("the demo draws with matplotlib: pip install 'quell[plots]'") from None
+        raise BenchError(f"{what} with matplotlib: pip install 'quell[plots]'") from None
+
+
+def _demo(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from quell.bench.problems.base import BenchError
+
+    _need_matplotlib("the demo draws")
     from quell.demo import run_demo
 
     if chosen.seed < 0:
@@ -216,16 +258,38 @@ def _run(chosen: argparse.Namespace) -> int:
 def _table(chosen: argparse.Namespace) -> int:
     from quell.bench.problems.base import BenchError
     from quell.bench.records import read_records
+    from quell.bench.special_tables import special_table
     from quell.bench.tables import csv_table, markdown_table, text_table
 
     records = read_records(chosen.files)
     if not records.runs:
         raise BenchError(f"no runs in {', '.join(chosen.files)}")
-    make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
-    print(make(records.runs.values()))
+    if chosen.about == TABLES[0]:
+        make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
+        print(make(records.runs.values()))
+    elif chosen.csv:
+        raise BenchError(f"the table about {chosen.about} has no --csv form (leave that out)")
+    else:
+        print(special_table(chosen.about, records.runs.values(), markdown=chosen.markdown))
     for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
         if count:
             print(f"quell: {count} {what} lines ignored", file=sys.stderr)
+    return 0
+
+
+def _figures(chosen: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from quell.text import printable
+
+    _need_matplotlib("figures are drawn")
+    from quell.bench.displays.making import make_displays, read_material
+
+    material = read_material(chosen.files, chosen.width)
+    formats = list(dict.fromkeys(chosen.format))
+    report = make_displays(material, Path(chosen.out), formats=formats, only=chosen.only)
+    print("\n".join(map(printable, report.lines)))
+    print(f"{report.made} displays and their captions are in {printable(chosen.out)}")
     return 0
 
 

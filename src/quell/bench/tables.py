@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from quell.bench.problems import NOTES
+from quell.bench.provenance import version_of
 from quell.bench.summary import (
     METRICS,
     Group,
@@ -200,6 +201,22 @@ def mixed_versions(summaries: dict[Group, GroupSummary]) -> list[str]:
     made: dict[str, Counter[str]] = {}
     for group, summary in summaries.items():
         made.setdefault(group.algorithm, Counter()).update(summary.versions)
+    return _mixed(made)
+
+
+def mixed_runs(records: Iterable[Record]) -> list[str]:
+    """The same warnings about these records.
+
+    >>> mixed_runs([{"algorithm": "quell", "commit": "a"}, {"algorithm": "quell", "commit": "b"}])
+    ['MIXED: runs of quell are of 2 versions: 1 of a, 1 of b']
+    """
+    made: dict[str, Counter[str]] = {}
+    for record in records:
+        made.setdefault(record["algorithm"], Counter()).update([version_of(record)])
+    return _mixed(made)
+
+
+def _mixed(made: dict[str, Counter[str]]) -> list[str]:
     return [
         f"MIXED: runs of {name} are of {len(versions)} versions: "
         + ", ".join(f"{n} of {version}" for version, n in versions.items())
