@@ -43,7 +43,7 @@ def test_record_has_all_fields_as_plain_data(record):
     assert sorted(record) == sorted(FIELDS)
     assert json.loads(json.dumps(record, allow_nan=False)) == record
     assert record["evaluations"] == record["budget"] == 20
-    assert record["status"] == "too short to tell"
+    assert record["status"] in ("too short to tell", "suspect")  # of 20 evaluations
     assert record["tests"]["stable_evaluations_needed"] == 40
     assert Spec.of_record(record) == SPEC
 
