@@ -13,23 +13,24 @@ class TestBeginnings:
 
     def test_the_search_goes_where_the_head_start_is(self):
         """Though that is far outside the plausible box."""
+        density = stats.logistic(20, 0.6)  # a normal would be known exactly from the head start
         points = np.linspace(18, 22, 9)[:, None]
-        values = stats.norm(20, 1).logpdf(points[:, 0])
+        values = density.logpdf(points[:, 0])
         changes = {"lower": -INF, "upper": INF, "plausible_lower": -0.5, "plausible_upper": 0.5}
         problem = make(
-            lambda theta: stats.norm(20, 1).logpdf(theta[0]), noise="exact",
+            lambda theta: density.logpdf(theta[0]), noise="exact",
             prior=[stats.norm(0, 100)], **changes,
         )  # fmt: skip
         for seed in (1, 2, 3):
             result = run(problem, evaluations=(points, values), budget=12, seed=seed)
-            # Exact values leave nothing to learn at the head start itself: the first two points go
-            # to its two sides, the others further out, and none back into the plausible box.
+            # Exact values leave little to learn at the head start itself: the points go to its two
+            # sides, and none back into the plausible box.
             distances = np.abs(result.evaluations.theta[10:, 0] - 20)
-            assert (distances[:2] < 5).all()
+            assert np.mean(distances < 7.5) > 0.8
             assert (distances < 15).all()
             assert abs(result.posterior.mean()[0] - 20) < 0.05
-            assert abs(result.posterior.sd()[0] - 1) < 0.05
-            assert abs(result.log_evidence - stats.norm(0, np.hypot(1, 100)).logpdf(20)) < 0.05
+            assert abs(result.posterior.sd()[0] / density.std() - 1) < 0.1
+            assert abs(result.log_evidence - stats.norm(0, 100).logpdf(20)) < 0.05
 
     def test_starts_far_outside_the_plausible_box(self):
         problem = make(

@@ -10,10 +10,13 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.diagnostics.case import Case, numbered
 from quell.diagnostics.finding import Finding
+from quell.diagnostics.relearnt import relearnt_error
 from quell.diagnostics.residuals import NORMAL_MEDIAN, OUTLYING
 from quell.distances import squared_distances
 from quell.vbmc.low_values import resolved_depth
 
+#: So many of the worst predicted are predicted by a surrogate learnt without them.
+MOST_SUSPECTS = 3
 #: More than half of all evaluations outside of their 95 % intervals is not chance.
 LARGEST_MEDIAN = 1.96
 
@@ -35,16 +38,23 @@ def odd_ones(case: Case) -> Finding:
     """The error of the worst predicted noisy evaluation, where that is typical of the others' 1.
 
     It counts where the value, or what is expected in its place, is as high as at a typical point of
-    the posterior, and off by as much as the log density of a normal one falls off altogether.
+    the posterior, and off by as much as the log density of a normal one falls off altogether. A
+    value that is too low may have taught the surrogate to follow it: the worst few are predicted
+    again by one that never saw them.
     """
     data = case.surrogate.data
-    error, sd = case.left_out
+    error, sd = case.left_out[0].copy(), case.left_out[1]
     size = np.abs(error) / sd
     size = size / max(float(np.median(size)) / NORMAL_MEDIAN, np.finfo(np.float64).tiny)
     depth = resolved_depth(case.solution.space.dimension)
     high = np.maximum(data.y, data.y - error) > case.typical
-    counts = high & (np.abs(error) > depth) & ~(data.variance == 0)
-    size = np.where(counts, size, 0.0)
+    far_off = (np.abs(error) > depth) & ~(data.variance == 0)
+    size = np.where(high & far_off, size, 0.0)
+    lowest = np.argsort(error, kind="stable")[:MOST_SUSPECTS]
+    for row in lowest[far_off[lowest] & (error[lowest] < 0) & (size[lowest] <= OUTLYING)]:
+        afresh, its_sd = relearnt_error(case.surrogate, int(row), 1 / case.solution.space.scales)
+        if data.y[row] - afresh > case.typical and -afresh > depth:
+            size[row], error[row] = max(size[row], -afresh / its_sd), afresh
     worst = np.argsort(-size, kind="stable")
     worst = worst[size[worst] > OUTLYING]
     text = ""

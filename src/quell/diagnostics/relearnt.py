@@ -1,0 +1,48 @@
+"""A training value predicted by a surrogate that never saw it.
+
+Leaving a value out of the surrogate that has learnt its hyperparameters from it is not enough: a
+wrong value makes the kernel short, and then nothing contradicts it. Here the hyperparameters are
+learnt again from the others, by a search from where they were and from a default.
+"""
+
+import numpy as np
+
+from quell.arrays import FloatArray
+from quell.gp import GaussianProcess, HyperparameterPrior
+from quell.gp.hyperposterior import Hyperposterior
+from quell.gp.marginal import MarginalLikelihood
+from quell.gp.mode import maximise
+
+
+def relearnt_error(
+    gp: GaussianProcess, row: int, plausible_range: FloatArray
+) -> tuple[float, float]:
+    """The error of predicting a training value from the others, and the SD of the prediction.
+
+    ``plausible_range`` (D,) is about the width of the plausible box in x.
+
+    >>> from quell.gp import TrainingData, train
+    >>> x = np.random.default_rng(1).normal(size=(30, 1))
+    >>> y = -0.5 * x[:, 0] ** 2
+    >>> y[7] -= 50.0
+    >>> fit = train(np.random.default_rng(2), TrainingData.from_arrays(x, y, noise_sd=0.1))
+    >>> error, sd = relearnt_error(fit.gp, 7, np.ones(1))
+    >>> bool(abs(error + 50) < 1), sd < 1
+    (True, True)
+    """
+    data = gp.data
+    rest = data.part(np.delete(np.arange(data.size), row))
+    prior = HyperparameterPrior.for_data(
+        rest, plausible_range=plausible_range, output_scale=float(data.dimension)
+    )
+    target = Hyperposterior(MarginalLikelihood(rest), prior)
+    starts = [prior.start, np.asarray(gp.weights @ gp.theta)]
+    if starts[1].shape != starts[0].shape:  # noise of unknown size was that of this value alone
+        starts = starts[:1]
+    modes = [maximise(target, prior.unconstrain(start)) for start in starts]
+    best = max(modes, key=lambda mode: mode[1])[0]
+    without = GaussianProcess.condition(rest, prior.constrain(best)[None])
+    mean, variance = without.pooled(data.x[row : row + 1])
+    noise = data.variance[row]
+    noise = 0.0 if np.isnan(noise) else float(noise)
+    return float(data.y[row] - mean[0]), float(np.sqrt(variance[0] + noise))
