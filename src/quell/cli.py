@@ -72,6 +72,14 @@ def build_parser() -> argparse.ArgumentParser:
                               "of a study")  # fmt: skip
     showing.set_defaults(action=_show)
 
+    report = commands.add_parser("report", help="write a report of runs as one HTML file")
+    report.add_argument("runs", nargs="+", metavar="RUN",
+                        help="as for show; several are runs of one problem")  # fmt: skip
+    report.add_argument("--out", default="report.html", metavar="FILE",
+                        help="the file to write (report.html)")  # fmt: skip
+    report.add_argument("--title", default="", help="what stands at its top")
+    report.set_defaults(action=_report)
+
     bench = commands.add_parser("bench", help="benchmark problems with known answers")
     parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
 
@@ -185,6 +193,14 @@ def _show(chosen: argparse.Namespace) -> int:
     from quell.loading.show import show
 
     print(show(chosen.run))
+    return 0
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from quell.pages.files import report_files
+    from quell.text import printable
+
+    print(printable(str(report_files(chosen.runs, chosen.out, title=chosen.title))))
     return 0
 
 
