@@ -18,6 +18,7 @@ from quell.vbmc.low_values import resolved_depth
 
 WIDTH, HEIGHT = 820, 230
 BOX = Box(52, 26, WIDTH - 66, HEIGHT - 70)
+EXACT = "The target is exact: there is no noise to audit."
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,9 @@ def noise_section(result: Result, audit: NoiseAudit, ident: str = "residuals") -
     groups = [
         [_ends(group.low, group.high), str(group.n), f"{group.scale:.2f}"] for group in audit.groups
     ]
-    return NoiseSection(_sentences(audit), groups, _chart(result, ident))
+    exact = result.problem.get("noise") == "exact" or not result.evaluations.sd.any()
+    texts = [EXACT] if exact or not audit.noise_sd > 0 else _sentences(audit)
+    return NoiseSection(texts, groups, _chart(result, ident))
 
 
 def _ends(low: float, high: float) -> str:
@@ -43,8 +46,6 @@ def _ends(low: float, high: float) -> str:
 
 
 def _sentences(audit: NoiseAudit) -> list[str]:
-    if not audit.noise_sd > 0:
-        return ["The target is exact, as far as this run tells: there is no noise to audit."]
     texts = [f"Near the top of the posterior the noise has an SD of {audit.noise_sd:.3g}."]
     if np.isfinite(audit.repeat_scale):
         texts.append(

@@ -42,13 +42,15 @@ def parameter_rows(posterior: Posterior) -> list[ParameterRow]:
         mean, low, median, high = (
             rounded(float(row.figures[k]), 0.1 * spread) for k in (0, 2, 3, 4)
         )
+        cell = 0.5 if integer[i] else 0.0  # the space has the outer edges of an integer's cells
         notes = ["integer"] * bool(integer[i]) + ["periodic"] * bool(b.periodic[i])
         notes += ["the interval goes through the bounds"] * row.goes_through_bounds
         found.append(
             ParameterRow(
                 name, True, mean, f"{spread:.3g}", low, median, high,
                 interval_text(float(b.plausible_lower[i]), float(b.plausible_upper[i])),
-                interval_text(float(b.lower[i]), float(b.upper[i])), ", ".join(notes),
+                interval_text(float(b.lower[i]) + cell, float(b.upper[i]) - cell),
+                ", ".join(notes),
             )
         )  # fmt: skip
     return found

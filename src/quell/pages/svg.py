@@ -120,11 +120,12 @@ def band(x: FloatArray, low: FloatArray, high: FloatArray, class_: str) -> Marku
 
 
 def dots(x: FloatArray, y: FloatArray, class_: str, shape: str = "") -> Markup:
-    """Marks at points (n,) as one path; round, or of a ``shape``: "cross", "down", "diamond"."""
+    """Marks at points (n,) as one path: round, "cross", "down", "up" (triangles), "diamond"."""
     strokes = {
         "": "h0",
         "cross": "m-3-3l6 6m0-6l-6 6",
         "down": "m-3.5-2h7l-3.5 5z",
+        "up": "m-3.5 2h7l-3.5-5z",
         "diamond": "m0-4l4 4-4 4-4-4z",
     }
     d = "".join(

@@ -120,8 +120,11 @@ def _elbo(parts: list[Markup], box: Box, trace: Trace, across: Scale) -> FloatAr
         y_axis(box, scale, "ELBO ± 2 SD", 5), band(x, ends[0], ends[1], "band"),
         curve(x, seen, "curve", marker=True), _returned(x, seen, trace.chosen),
     ]  # fmt: skip
-    below = np.isfinite(y) & (y > box.bottom)
-    parts.append(dots(x[below], np.full(int(below.sum()), box.bottom - 5), "low", "down"))
+    for out, edge, shape in (
+        (y > box.bottom, box.bottom - 5, "down"),
+        (y < box.top, box.top + 5, "up"),
+    ):
+        parts.append(dots(x[out], np.full(int(out.sum()), edge), "low", shape))
     return np.column_stack([x, np.clip(y, box.top, box.bottom)])
 
 
