@@ -47,7 +47,7 @@ def parameter_rows(posterior: Posterior) -> list[ParameterRow]:
         notes += ["the interval goes through the bounds"] * row.goes_through_bounds
         found.append(
             ParameterRow(
-                name, True, mean, f"{spread:.3g}", low, median, high,
+                name, True, mean, rounded(spread, 0.1 * spread), low, median, high,
                 interval_text(float(b.plausible_lower[i]), float(b.plausible_upper[i])),
                 interval_text(float(b.lower[i]) + cell, float(b.upper[i]) - cell),
                 ", ".join(notes),
