@@ -34,7 +34,7 @@ $(VENV)/.truth: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,truth]'
 	@touch $@
 
-demo: $(VENV)/.dev  ## noisy inference on a banana, npro beside viqr; writes demo/figure1.png
+demo: $(VENV)/.dev  ## noisy inference on a banana; writes demo/report.html and demo/figure1.png
 	$(BIN)/quell demo --out demo
 
 test: $(VENV)/.dev  ## the whole test suite
@@ -54,6 +54,11 @@ format: $(VENV)/.dev  ## rewrite the sources in the house format
 
 pictures: $(VENV)/.dev  ## the pictures of docs/plots.md
 	$(BIN)/python docs/make_pictures.py
+
+report-picture: $(VENV)/.dev  ## the picture of docs/report.md (needs chromium and the extra browser)
+	$(BIN)/python docs/make_report_picture.py
+
+.PHONY: report-picture
 
 figures: $(VENV)/.dev  ## the paper's figures and table 1 from the committed runs, in figures/; no inference
 	$(BIN)/quell bench figures $(RUNS) $(wildcard benchmarks/results/illustrations/*) --out figures $(ARGS)

@@ -12,7 +12,7 @@ LATER = {
     "rich", "threadpoolctl",
     "matplotlib", "pandas", "emcee", "pyvbmc", "gpyreg", "distributed", "dask", "sklearn",
     "xarray", "h5netcdf", "arviz", "pymc", "pytensor",
-    "quell.baselines", "quell.bench", "quell.demo", "quell.plots",
+    "quell.baselines", "quell.bench", "quell.demo", "quell.pages", "quell.plots", "jinja2",
 }  # fmt: skip
 
 

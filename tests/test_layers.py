@@ -33,6 +33,7 @@ LAYERS = (
     ("comparison",),
     ("plots", "study"),
     ("calibration", "loading"),
+    ("pages",),
     ("bench",),
     ("demo",),
     ("cli",),

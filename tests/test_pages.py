@@ -12,7 +12,9 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not part of this source tree")
-@pytest.mark.parametrize("page", ["results.md", "priors.md", "baselines.md", "problems.md"])
+@pytest.mark.parametrize(
+    "page", ["results.md", "priors.md", "baselines.md", "problems.md", "report.md"]
+)
 @pytest.mark.filterwarnings("ignore::quell.BudgetWarning")
 def test_the_code_of_a_page(page, capsys):
     for extra in {"results.md": ["pandas", "xarray", "h5netcdf"]}.get(page, []):
@@ -28,7 +30,14 @@ def test_the_code_of_a_page(page, capsys):
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the documentation is not part of this source tree")
 def test_links_between_pages():
-    for page in ("results.md", "priors.md", "baselines.md", "deviations.md", "problems.md"):
+    for page in (
+        "results.md",
+        "priors.md",
+        "baselines.md",
+        "deviations.md",
+        "problems.md",
+        "report.md",
+    ):
         for link in re.findall(r"\]\(([^)#]+)", (DOCS / page).read_text(encoding="utf-8")):
             assert link.startswith("http") or (DOCS / link).is_file(), (page, link)
 

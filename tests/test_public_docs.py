@@ -8,13 +8,15 @@ import pytest
 
 import quell
 import quell.baselines
+import quell.pages
 import quell.plots
 
 
 def public_things():
     """Public classes and functions by the name a user knows them by."""
     found = {}
-    for module in (quell, quell.baselines, quell.likelihoods, quell.plots, quell.priors):
+    rooms = (quell.baselines, quell.likelihoods, quell.pages, quell.plots, quell.priors)
+    for module in (quell, *rooms):
         for name in module.__all__:
             thing = getattr(module, name)
             if inspect.isclass(thing) or inspect.isroutine(thing):

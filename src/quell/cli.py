@@ -61,9 +61,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="quell", description="Bayesian inference with noisy log-likelihoods.")
     parser.add_argument("--version", nargs=0, action=_Version, help="print the version")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser("demo", help="noisy inference on a banana; writes a figure")
-    demo.add_argument("--out", default="demo", metavar="DIR", help="folder for the figure (demo)")
-    demo.add_argument("--seed", type=int, default=2, help="random seed (2)")
+    demo = commands.add_parser(
+        "demo", help="noisy inference on a banana; writes a report and a figure"
+    )
+    demo.add_argument("--out", default="demo", metavar="DIR", help="folder for them (demo)")
+    demo.add_argument("--seed", type=int, default=1, help="random seed (1)")
     demo.set_defaults(action=_demo)
 
     showing = commands.add_parser("show", help="what is in a saved result, a journal or a study")
@@ -71,6 +73,14 @@ def build_parser() -> argparse.ArgumentParser:
                          help="a .quell file, a journal (also of a run under way), or the folder "
                               "of a study")  # fmt: skip
     showing.set_defaults(action=_show)
+
+    report = commands.add_parser("report", help="write a report of runs as one HTML file")
+    report.add_argument("runs", nargs="+", metavar="RUN",
+                        help="as for show; several are runs of one problem")  # fmt: skip
+    report.add_argument("--out", default="report.html", metavar="FILE",
+                        help="the file to write (report.html)")  # fmt: skip
+    report.add_argument("--title", default="", help="what stands at its top")
+    report.set_defaults(action=_report)
 
     bench = commands.add_parser("bench", help="benchmark problems with known answers")
     parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
@@ -166,8 +176,6 @@ def _demo(chosen: argparse.Namespace) -> int:
     from pathlib import Path
 
     from quell.bench.problems.base import BenchError
-
-    _need_matplotlib("the demo draws")
     from quell.demo import run_demo
 
     if chosen.seed < 0:
@@ -185,6 +193,14 @@ def _show(chosen: argparse.Namespace) -> int:
     from quell.loading.show import show
 
     print(show(chosen.run))
+    return 0
+
+
+def _report(chosen: argparse.Namespace) -> int:
+    from quell.pages.files import report_files
+    from quell.text import printable
+
+    print(printable(str(report_files(chosen.runs, chosen.out, title=chosen.title))))
     return 0
 
 

@@ -3,6 +3,7 @@
 import os
 import secrets
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike, fspath
 from pathlib import Path
@@ -10,17 +11,34 @@ from pathlib import Path
 from quell.archive.members import FIRST, MAGIC
 from quell.errors import FileError
 
+#: Bytes by which a file is known.
+BEGINNING = 256
 
-def write_atomically(path: str | PathLike[str], data: bytes, *, overwrite: bool = True) -> Path:
-    """Write a ``.quell`` file; it is on disk when this returns, and was never half there.
+
+def is_archive(beginning: bytes) -> bool:
+    """Whether a file that begins like this is a ``.quell`` file."""
+    return beginning.startswith(MAGIC) and beginning[30 : 30 + len(FIRST)] == FIRST.encode()
+
+
+def write_atomically(
+    path: str | PathLike[str],
+    data: bytes,
+    *,
+    overwrite: bool = True,
+    is_ours: Callable[[bytes], bool] = is_archive,
+    written_by: str = "result.save",
+    example: str = "fit.quell",
+) -> Path:
+    """Write a file; it is on disk when this returns, and was never half there.
 
     The bytes go to a new file in the same folder, which takes the other's place when it is on disk:
-    if that fails, as where the disk is full, what was there is left, and nothing else. Another
-    ``.quell`` file is replaced if ``overwrite``, any other file never. Returns where it is.
+    if that fails, as where the disk is full, what was there is left, and nothing else. A file that
+    ``is_ours`` by its beginning, by default a ``.quell`` file, is replaced if ``overwrite``, any
+    other file never. ``written_by`` and an ``example`` are for messages. Returns where it is.
     """
-    target = _target(path)
+    target = _target(path, example)
     if target.exists():
-        _refuse_other(target, overwrite=overwrite)
+        _refuse_other(target, is_ours, written_by, overwrite=overwrite)
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.new")
     try:
         try:
@@ -43,7 +61,7 @@ def write_atomically(path: str | PathLike[str], data: bytes, *, overwrite: bool 
     return target
 
 
-def _target(path: str | PathLike[str]) -> Path:
+def _target(path: str | PathLike[str], example: str) -> Path:
     """The file meant, without links: what a link points at is replaced, not the link."""
     if not isinstance(path, str | PathLike):
         raise TypeError(f"path must be a path, got {type(path).__name__}")
@@ -52,7 +70,7 @@ def _target(path: str | PathLike[str]) -> Path:
         target = Path(text).resolve()
         wrong = ""
         if target.is_dir():
-            wrong = "is a folder: add the name of a file, such as 'fit.quell'"
+            wrong = f"is a folder: add the name of a file, such as {example!r}"
         elif not target.parent.is_dir():
             wrong = "is in a folder that does not exist: make it first"
     except (OSError, RuntimeError, ValueError) as error:
@@ -62,17 +80,19 @@ def _target(path: str | PathLike[str]) -> Path:
     return target
 
 
-def _refuse_other(target: Path, *, overwrite: bool) -> None:
+def _refuse_other(
+    target: Path, is_ours: Callable[[bytes], bool], written_by: str, *, overwrite: bool
+) -> None:
     if not overwrite:
         raise FileError(
             f"{str(target)!r} exists: choose another path, or pass overwrite=True to replace it"
         )
     beginning = b""
     with suppress(OSError), open(target, "rb") as file:
-        beginning = file.read(30 + len(FIRST))
-    if not (beginning.startswith(MAGIC) and beginning[30:] == FIRST.encode()):
+        beginning = file.read(BEGINNING)
+    if not is_ours(beginning):
         raise FileError(
-            f"{str(target)!r} exists and was not written by result.save, so it is left as it is: "
+            f"{str(target)!r} exists and was not written by {written_by}, so it is left as it is: "
             "choose another path, or remove it first"
         )
 

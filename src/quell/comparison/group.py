@@ -7,8 +7,11 @@ share is taken to be common to all subjects of a model, as it is to all runs of 
 and what is common does not average out over subjects.
 """
 
+import importlib
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -235,6 +238,33 @@ class GroupComparison:
                 "cautions": list(self.cautions),
             }
         )
+
+    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
+        """Write a report: one HTML file to read, to print and to send (docs/report.md).
+
+        Parameters
+        ----------
+        path
+            Where, for instance "models.html".
+        title
+            What stands at its top; by default the number of models.
+        overwrite
+            Whether a report that is there is replaced. Any other file never is.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        FileError
+            It cannot be written there; what was there is as it was.
+        """
+        # By name: pages are a later room, which a comparison must not need.
+        door = importlib.import_module("quell.pages.door")
+        made: Path = door.report(self, path, title=title, overwrite=overwrite)
+        return made
 
     def __repr__(self) -> str:
         return self.summary()

@@ -161,14 +161,14 @@ def _intervals(
     shown = range_of(list(having.values()), name)
     for i, posterior in having.items():
         colour, marker = _look(rows[i])
-        low, q1, middle, q3, high = _quantiles(posterior, name, shown)
+        low, q1, middle, q3, high = five_quantiles(posterior, name, shown)
         ax.plot([low, high], [i, i], color=colour, linewidth=0.8, gid="95 %")
         ax.plot([q1, q3], [i, i], color=colour, linewidth=2.4, solid_capstyle="butt", gid="50 %")
         ax.plot([middle], [i], marker, color=colour, markersize=3.5, gid="median")
     shown.on_x(ax, 4)
 
 
-def _quantiles(posterior: Posterior, name: str, shown: Range) -> list[float]:
+def five_quantiles(posterior: Posterior, name: str, shown: Range) -> list[float]:
     """Five quantiles of a parameter in order; of a periodic one unrolled from the first."""
     marginal = posterior.marginal(name)
     found = [marginal.quantile(p) for p in (THIN[0], THICK[0], 0.5, THICK[1], THIN[1])]

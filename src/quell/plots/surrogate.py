@@ -10,14 +10,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.plots.keys import legend_above, line_key, marker_key, patch_key
-from quell.plots.ranges import Range, range_of
-from quell.plots.slices import (
-    distance_to,
-    in_support,
-    log_joint_of_surrogate,
-    points_along,
-    slice_point,
-)
+from quell.plots.slices import MOST_NEAR, Nearby, near_slice, slice_along, slice_point
 from quell.plots.sources import Parameters, chosen_parameters, result_of, status_note
 from quell.plots.style import (
     BLACK,
@@ -37,7 +30,6 @@ from quell.plots.style import (
     tidy,
 )
 from quell.results import Result
-from quell.vbmc.low_values import resolved_depth
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -47,12 +39,6 @@ if TYPE_CHECKING:
 
 #: Inches: the least width of a panel, and the height of a row.
 PANEL, ROW = 1.6, 1.7
-#: Points of a slice.
-N_POINTS = 200
-#: A slice is so much wider than the range of the posterior, on both sides.
-WIDER = 0.3
-#: Evaluations shown at most, and how far they may be from the slice, in length scales.
-MOST_NEAR, FURTHEST = 15, 1.0
 
 
 def plot_surrogate(
@@ -134,31 +120,25 @@ def plot_surrogate(
 def _slice(
     ax: Axes, result: Result, gp: GaussianProcess, i: int, point: FloatArray, near: int
 ) -> None:
-    posterior = result.posterior
-    shown = range_of([posterior], posterior.names[i], point[i : i + 1], wider=WIDER)
-    values = shown.integers() if shown.integer else shown.spread(N_POINTS)
-    theta = points_along(result, point, {i: values})
-    mean, sd = log_joint_of_surrogate(result, gp, theta)
-    allowed = in_support(result, theta)
-    mean = np.where(allowed, mean, np.nan)
+    along = slice_along(result, gp, i, point)
+    shown, values, mean, sd = along.shown, along.values, along.mean, along.sd
     ax.fill_between(
         values, mean - Z95 * sd, mean + Z95 * sd, color=BLUE, alpha=0.25, linewidth=0, gid="band"
     )
     style = "o-" if shown.integer else "-"
     ax.plot(values, mean, style, color=BLUE, linewidth=LINE, markersize=2, gid="surrogate")
-    evidence = result.log_evidence if np.isfinite(result.log_evidence) else result.elbo
-    answer = posterior.log_density(theta) + evidence
-    answer = np.where(np.isfinite(answer), answer, np.nan)
-    ax.plot(values, answer, ":", color=VERMILLION, linewidth=LINE, gid="answer")
-    _limits(ax, mean, sd, answer, posterior.space.dimension)
-    _nearby(ax, result, gp, shown, theta, near)
+    ax.plot(values, along.answer, ":", color=VERMILLION, linewidth=LINE, gid="answer")
+    limits = along.limits
+    if limits is not None:
+        ax.set_ylim(*limits)
+    _nearby(ax, near_slice(result, gp, along, near))
     shown.on_x(ax, 4)
     few_ticks(ax.yaxis, 5)
     ax.axvline(
         float(shown.place(point[i : i + 1])[0]), color=GREY, linewidth=THIN_LINE, linestyle="--",
         gid="point",
     )  # fmt: skip
-    b = posterior.space.bounds
+    b = result.posterior.space.bounds
     box = shown.place(np.array([b.plausible_lower[i], b.plausible_upper[i]]))
     if box[0] < box[1]:
         ax.plot(
@@ -167,35 +147,9 @@ def _slice(
         )  # fmt: skip
 
 
-def _limits(ax: Axes, mean: FloatArray, sd: FloatArray, answer: FloatArray, dimension: int) -> None:
-    """As far down as differences matter, and up to the band where the curve is high."""
-    top = float(np.nanmax(np.fmax(mean, answer)))
-    high = mean > top - resolved_depth(dimension)
-    if not np.isfinite(top) or not high.any():
-        return
-    upper = max(top, float(np.nanmax((mean + Z95 * sd)[high])))
-    upper = min(upper, top + resolved_depth(dimension))
-    lower = float(np.nanmin((mean - Z95 * sd)[high]))
-    lower = max(lower, top - resolved_depth(dimension))
-    room = 0.08 * max(upper - lower, 0.1)
-    ax.set_ylim(lower - room, upper + room)
-
-
-def _nearby(
-    ax: Axes, result: Result, gp: GaussianProcess, shown: Range, line: FloatArray, most: int
-) -> None:
-    """Evaluations near the slice: repeated ones as their mean."""
-    merged = result.evaluations.merge_duplicates()
-    distance = distance_to(result, gp, line, merged.theta)
-    rows = np.argsort(distance, kind="stable")[: max(0, most)]
-    rows = rows[distance[rows] < FURTHEST]
-    unknown = gp.hyper.unknown_variance
-    fitted = 0.0 if unknown is None else float(np.sqrt(gp.weights @ unknown))
-    sd = np.where(np.isnan(merged.sd), fitted / np.sqrt(merged.count), merged.sd)
-    x = shown.place(merged.theta[:, shown.parameter])
-    for row in rows:
+def _nearby(ax: Axes, near: Nearby) -> None:
+    for x, y, sd, distance in zip(near.x, near.log_joint, near.sd, near.distance, strict=True):
         ax.errorbar(
-            x[row], merged.log_joint[row], yerr=sd[row], fmt="o", color=BLACK, markersize=2.5,
-            elinewidth=0.7, alpha=1.0 - 0.75 * float(distance[row]) / FURTHEST, zorder=2.2,
-            gid="evaluation",
+            x, y, yerr=sd, fmt="o", color=BLACK, markersize=2.5, elinewidth=0.7,
+            alpha=1.0 - 0.75 * float(distance), zorder=2.2, gid="evaluation",
         )  # fmt: skip

@@ -9,6 +9,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.evaluations import Evaluations
 from quell.plots.keys import legend_above, line_key, marker_key, patch_key
+from quell.plots.limits import elbo_limits, value_limits
 from quell.plots.sources import result_of, status_note
 from quell.plots.style import (
     BLACK,
@@ -28,7 +29,6 @@ from quell.plots.style import (
     tidy,
 )
 from quell.results import Result
-from quell.vbmc.low_values import resolved_depth
 from quell.vbmc.state import Action
 
 if TYPE_CHECKING:
@@ -47,8 +47,6 @@ MARKS: dict[str, tuple[str, Any, str]] = {
 }
 #: A reliability index below this counts as stable (paper, supplement B.1).
 RELIABLE = 1.0
-#: Iterations by which the axis of the ELBO is chosen, if warm-up never ended: the last half.
-LATER_SHARE = 0.5
 
 
 def plot_trace(
@@ -132,14 +130,9 @@ def _elbo(ax: Axes, result: Result, n: FloatArray) -> None:
     ax.fill_between(n, elbo - half, elbo + half, color=BLUE, alpha=0.25, linewidth=0)
     ax.plot(n, elbo, ".-", color=BLUE, linewidth=LINE, markersize=3, gid="elbo")
     _mark_returned(ax, n[chosen], elbo[chosen])
-    later = ~np.array([row["warmup"] for row in rows])
-    if not later.any():
-        later[int(LATER_SHARE * len(rows)) :] = True
-    later[chosen] = True
-    low, high = np.nanmin((elbo - half)[later]), np.nanmax((elbo + half)[later])
-    room = 0.12 * max(high - low, 0.1)
-    if np.isfinite(low) and np.isfinite(high):
-        ax.set_ylim(low - room, high + room)
+    limits = elbo_limits(rows, chosen)
+    if limits is not None:
+        ax.set_ylim(*limits)
     label(ax, y="ELBO")
 
 
@@ -174,14 +167,11 @@ def _components(ax: Axes, result: Result, n: FloatArray) -> None:
 def _values(ax: Axes, table: Evaluations, dimension: int) -> None:
     at, value = np.arange(1, len(table) + 1), table.log_joint
     label(ax, y="log joint")
-    if not table.ok.any():
+    limits = value_limits(table, dimension)
+    if limits is None:
         return
-    best = float(np.nanmax(value))
+    bottom, top = limits
     sd = np.nan_to_num(table.sd)
-    # A normal posterior has nothing further down; room above for the noise of the best.
-    bottom = best - min(2.0 * resolved_depth(dimension), 1.1 * (best - float(np.nanmin(value))))
-    top = best + 0.08 * (best - bottom) + float(np.median(sd[table.ok]))
-    bottom = min(bottom, top - 1.0)
     inside = table.ok & (value >= bottom)
     ax.errorbar(
         at[inside], value[inside], yerr=sd[inside], fmt="none", ecolor=GREY, elinewidth=0.5,

@@ -4,6 +4,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -268,6 +269,33 @@ class Result:
         from quell.results.writing import save_result  # it needs what most runs never do
 
         save_result(self, path, overwrite=overwrite)
+
+    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
+        """Write a report: one HTML file to read, to print and to send (docs/report.md).
+
+        Parameters
+        ----------
+        path
+            Where, for instance "fit.html".
+        title
+            What stands at its top; by default the names of the parameters.
+        overwrite
+            Whether a report that is there is replaced. Any other file never is.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        FileError
+            It cannot be written there; what was there is as it was.
+        """
+        # By name: pages are a later room, which a result must not need.
+        door = importlib.import_module("quell.pages.door")
+        made: Path = door.report(self, path, title=title, overwrite=overwrite)
+        return made
 
     def to_arviz(
         self, draws: int = 1000, *, chains: int = 4, rng: np.random.Generator | int = 0
