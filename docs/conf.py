@@ -22,12 +22,13 @@ extensions = [
 exclude_patterns = ["_build", "tutorials/runs"]
 templates_path = ["_templates"]
 
+# Formulas are plain text: the site is read without a network, where MathJax is not to be had.
 # Pages are Markdown that can also be read where the code is kept. Those in tutorials/ are run.
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 100
+nb_execution_timeout = 300  # seconds for a cell, on a busy machine
 nb_merge_streams = True
 nb_render_markdown_format = "myst"
 
