@@ -30,6 +30,10 @@ $(VENV)/.peers: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,peers]'
 	@touch $@
 
+$(VENV)/.docs: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[dev,docs]'
+	@touch $@
+
 $(VENV)/.truth: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[dev,truth]'
 	@touch $@
@@ -147,6 +151,23 @@ study: $(VENV)/.peers  ## the whole study (12 CPU hours; resumable): ARGS="--lis
 bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for another one beside it
 	$(BIN)/python benchmarks/bench_house.py $(ARGS)
 
+.PHONY: docs site-pictures tutorial-runs
+docs: $(VENV)/.docs  ## the documentation as a site, in docs/_build/html; warnings are errors
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+
+site-pictures: $(VENV)/.dev  ## the pictures of the start page and of docs/how-it-works.md
+	$(BIN)/python docs/make_site_pictures.py
+
+tutorial-runs: $(VENV)/.dev  ## the saved runs that the tutorials open (minutes); ARGS="ibs" for one page
+	$(BIN)/python docs/make_runs.py $(ARGS)
+
+.PHONY: check-package check-versions
+check-package: $(VENV)/.dev  ## build wheel and sdist, install both into new environments, make a run there
+	$(BIN)/python benchmarks/check_package.py
+
+check-versions: $(VENV)/.dev  ## tests with the oldest dependencies allowed, and on every Python named that is here
+	$(BIN)/python benchmarks/check_versions.py $(ARGS)
+
 clean:  ## remove the environment and everything generated
-	rm -rf $(VENV) demo figures .pytest_cache .mypy_cache .ruff_cache .hypothesis dist
+	rm -rf $(VENV) demo figures .pytest_cache .mypy_cache .ruff_cache .hypothesis dist docs/_build docs/reference/generated
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -15,7 +15,7 @@ from quell.diagnostics.verdict import Status
 from quell.text import printable, table
 
 #: The page with a section on every test, by its name.
-PAGE = "docs/believe.md"
+PAGE = "docs/troubleshooting.md"
 
 
 class Answer(StrEnum):
@@ -118,6 +118,6 @@ def reason_of(test: str, text: str) -> Reason:
     """A reason that a test gives.
 
     >>> reason_of("residual_scale", "residuals are 3 times the reported SDs").page
-    'docs/believe.md#residual_scale'
+    'docs/troubleshooting.md#residual_scale'
     """
     return Reason(text, f"{PAGE}#{test}")

@@ -329,7 +329,7 @@ class Evaluations:
     def to_dict(self) -> dict[str, Any]:
         """Columns by name: one for each parameter, then value, sd, log_prior and so on.
 
-        A parameter with the name of another column, as "value", has "theta_" put before it.
+        A parameter with the name of another column, as "value", has ``theta_`` put before it.
         `from_dict` makes the table again.
         """
         return to_columns(self)

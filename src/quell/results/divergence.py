@@ -96,7 +96,7 @@ def kl_divergence(
 def mmtv(p: "Posterior | Result", q: "Posterior | Result | ArrayLike") -> float:
     """Mean marginal total variation distance: 0 for equal marginals, 1 for disjoint ones.
 
-    The average over the free parameters of ½ ∫ |p_i − q_i|. In the benchmark an answer is
+    The average over the free parameters of ``½ ∫ |p_i − q_i|``. In the benchmark an answer is
     usable where it is below 0.2.
 
     Parameters
