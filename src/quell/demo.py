@@ -15,6 +15,7 @@ from quell.bench.displays.illustration import NOISE_SD, TARGET, draw
 from quell.infer import infer
 from quell.plots.style import pyplot
 from quell.problem import Problem
+from quell.progress import Choice
 from quell.results import Result
 from quell.settings import Settings
 from quell.text import printable
@@ -26,7 +27,7 @@ DPI = 200
 
 
 def run_demo(
-    out: Path, *, seed: int = 2, budget: int = BUDGET, progress: bool = True
+    out: Path, *, seed: int = 2, budget: int = BUDGET, progress: Choice = True
 ) -> tuple[dict[str, Result], Path]:
     """Run both, print the summary of the VIQR run, and write the figure into ``out``."""
     target = load(TARGET)
