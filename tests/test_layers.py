@@ -33,7 +33,7 @@ LAYERS = (
     ("comparison",),
     ("plots", "study"),
     ("calibration", "loading"),
-    ("bench",),
+    ("bench", "watch"),
     ("demo",),
     ("cli",),
     ("__main__",),

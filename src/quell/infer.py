@@ -187,6 +187,8 @@ def conduct(
         return replace(
             session.finished, wall_seconds=session.wall_seconds, journal=session.continued
         )
+    if session.journal is not None:
+        session.journal.plan(budget)
     display.note(_beginning(session, budget))
     result = _finish(Loop(session, pool, budget, retries), display, callback)
     display.ended(repr(result), session.wall_seconds)
