@@ -34,7 +34,7 @@ LAYERS = (
     ("plots", "study"),
     ("calibration", "loading"),
     ("pages",),
-    ("bench",),
+    ("bench", "watch"),
     ("demo",),
     ("cli",),
     ("__main__",),

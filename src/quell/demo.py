@@ -17,6 +17,7 @@ from quell.infer import infer
 from quell.pages import report
 from quell.plots.style import pyplot
 from quell.problem import Problem
+from quell.progress import Choice
 from quell.results import Result
 from quell.text import printable
 
@@ -36,7 +37,7 @@ class Demonstration:
 
 
 def run_demo(
-    out: Path, *, seed: int = 1, budget: int = BUDGET, progress: bool = True
+    out: Path, *, seed: int = 1, budget: int = BUDGET, progress: Choice = True
 ) -> Demonstration:
     """Run it, print the summary, and write the report and a figure into ``out``."""
     target = load(TARGET)

@@ -14,7 +14,7 @@ from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
 from quell.interface import explains_unknown_arguments
 from quell.problem import Problem
-from quell.progress import Progress
+from quell.progress import Choice, Progress, check_progress
 from quell.results import Result
 from quell.run.beginning import refuse_unless_noise_is_known
 from quell.run.loop import Callback, Loop
@@ -42,7 +42,7 @@ def infer(
     retries: int = 0,
     journal: str | PathLike[str] | None = None,
     journal_check: bool = True,
-    progress: bool = True,
+    progress: Choice = "auto",
     callback: Callback | None = None,
 ) -> Result:
     """Infer the posterior and the evidence of ``problem``.
@@ -96,7 +96,11 @@ def infer(
         numbers of its own may differ within the SDs of its noise. It is not recorded. False
         leaves that out.
     progress
-        Show progress in a terminal.
+        How to show how far the run is. "auto" (or True): a live bar in a terminal, a display of
+        its own in a Jupyter notebook, and plain lines on standard error anywhere else, at growing
+        intervals and when something happens. "bar": the bar, also where standard error is no
+        terminal. "log": lines to the logger "quell" of the ``logging`` module, at level INFO.
+        False: nothing.
     callback
         Called with an update after every iteration; if it returns True the run stops. When a
         run is continued it is called for the last iteration once more.
@@ -143,6 +147,7 @@ def infer(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
     retries = integer("retries", retries, least=0)
+    check_progress(progress)
     with Progress(enabled=progress) as display:
         session = Session.begin(
             problem, seed=seed, settings=settings, journal=journal, start=start,
@@ -182,7 +187,21 @@ def conduct(
         return replace(
             session.finished, wall_seconds=session.wall_seconds, journal=session.continued
         )
-    return _finish(Loop(session, pool, budget, retries), display, callback)
+    if session.journal is not None:
+        session.journal.plan(budget)
+    display.note(_beginning(session, budget))
+    result = _finish(Loop(session, pool, budget, retries), display, callback)
+    display.ended(repr(result), session.wall_seconds)
+    return result
+
+
+def _beginning(session: Session, budget: int | None) -> str:
+    """The line with which the display of a run begins."""
+    n, engine = session.engine.problem.space.dimension, session.engine
+    evaluations = "the default budget" if budget is None else f"a budget of {budget} evaluations"
+    where = "" if session.journal is None else f", journal {session.journal.path.name!r}"
+    parameters = f"{n} parameter{'' if n == 1 else 's'}"
+    return f"a run begins: {parameters}, {evaluations}, seed {engine.seed}{where}"
 
 
 def _compare(session: Session, pool: Pool) -> None:
@@ -270,6 +289,7 @@ def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
     engine = loop.session.engine
     try:
         loop.run(display, callback)
+        display.finishing(loop.session.wall_seconds)
         result = loop.result()
         loop.session.keep(result, ended=loop.reasons[0], budget=loop.budget or 0)
         return result

@@ -16,12 +16,13 @@ from quell.interface import explains_unknown_arguments
 from quell.journal.reading import read_evaluated
 from quell.problem import Problem
 from quell.problem.noise import Noise
+from quell.progress import CampaignDisplay, Choice, check_progress
 from quell.results import Result
 from quell.run.beginning import check_seed
 from quell.run.same_target import AnotherTarget, refuse_another_target
 from quell.run.stopping import INTERRUPTED, check_budget
 from quell.settings import Settings
-from quell.studies.campaign import campaign_display, perform_all
+from quell.studies.campaign import perform_all
 from quell.studies.folder import StudyFolder, check_names
 from quell.studies.result import Row, StudyResult
 from quell.text import printable
@@ -44,7 +45,7 @@ def study(
     timeout: float | None = None,
     retries: int = 0,
     journal_check: bool = True,
-    progress: bool = True,
+    progress: Choice = "auto",
 ) -> StudyResult:
     """Infer the posterior of every problem with every seed.
 
@@ -78,7 +79,8 @@ def study(
         :func:`quell.infer`, and one finished run of every problem with its target. Runs of a
         target that was changed since have that as their error.
     progress
-        Show progress in a terminal.
+        How to show which runs have ended: "auto" (or True), "bar", "log" or False, as in
+        :func:`quell.infer`.
 
     Returns
     -------
@@ -116,6 +118,7 @@ def study(
     if not isinstance(settings, Settings):
         raise TypeError(f"settings must be a quell.Settings, got {type(settings).__name__}")
     choice("unit", unit, ("run", "evaluation"))
+    check_progress(progress)
     check_workers(workers)
     if executor is None and workers is not None:
         raise ValueError("workers needs an executor= to work in")
@@ -151,7 +154,7 @@ class _Campaign:
         self.results: dict[tuple[str, int], Result] = {}
 
     def run(
-        self, executor: Executor | None, unit: str, workers: int | None, *, progress: bool
+        self, executor: Executor | None, unit: str, workers: int | None, *, progress: Choice
     ) -> None:
         """Make the runs that are not finished."""
         for key in self.keys:
@@ -165,16 +168,14 @@ class _Campaign:
         jobs = [self.job(key) for key in self.order if key not in self.rows]
         function = partial(run_one, how=how)
         finished = perform_all(jobs, function, place, what="a problem", workers=workers)
-        with campaign_display(enabled=progress) as display, closing(finished) as answers:
-            task = display.add_task("runs", total=len(self.keys), completed=len(self.rows))
+        runs = CampaignDisplay(enabled=progress, total=len(self.keys), done=len(self.rows))
+        with runs as display, closing(finished) as answers:
             try:
                 if how["journal_check"]:
                     self.compare(partial(compare_one, how=how), place, workers)
                 for key, result, error in answers:
                     row = self.take(key, result, error)
-                    display.advance(task)
-                    if progress:
-                        display.console.print(_line(row), markup=False)
+                    display.advance(_line(row))
                     if error == f"{RunInterrupted.__name__}: {INTERRUPTED}":
                         raise KeyboardInterrupt
             except KeyboardInterrupt:

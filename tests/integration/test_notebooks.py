@@ -52,8 +52,20 @@ def things(result):
     return [result, result.posterior, result.evaluations, few, study]
 
 
+def test_a_problem_shows_each_parameter_as_its_text_does():
+    box = {"lower": [-9, 0, 2], "upper": [9, 5, 2], "plausible_lower": [-2, 1, 2],
+           "plausible_upper": [2, 3, 2]}  # fmt: skip
+    problem = make(normal, names=["a", "k", "f"], integer=["k"], **box)
+    text = Reader(problem._repr_html_()).text
+    for row in repr(problem).splitlines()[2:]:
+        for cell in row.split("  "):
+            assert cell.strip() in text
+    assert "integer" in text
+
+
 def test_pages_are_whole_and_harmless(things):
-    for thing in things:
+    problem = make(normal, 2, names=[HOSTILE, "b"])
+    for thing in [*things, problem]:
         page = Reader(thing._repr_html_())
         assert set(page.tags) <= {"div", "strong", "table", "tr", "th", "td"}
         assert "\x1b" not in page.text

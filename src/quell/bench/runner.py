@@ -14,7 +14,7 @@ from quell.bench.records import Writer, read_records
 from quell.bench.single import Setting, Spec
 from quell.bench.summary import Group
 from quell.bench.workers import perform_all
-from quell.studies.campaign import campaign_display
+from quell.progress import CampaignDisplay, Choice
 from quell.text import printable
 
 
@@ -63,7 +63,7 @@ def run(
     *,
     out: str | Path,
     jobs: int = 1,
-    progress: bool = True,
+    progress: Choice = True,
     mixed: bool = False,
     **setting: Unpack[Setting],
 ) -> Summary:
@@ -83,7 +83,8 @@ def run(
     jobs
         Runs under way at a time, each in a process of its own with one thread.
     progress
-        Show a bar and a line per finished run on standard error.
+        Show a bar (in a terminal) and a line per finished run on standard error; also "bar" or
+        "log", as in `quell.infer`.
     mixed
         Whether runs may be added to a file with runs of the same kind by another version.
     mode
@@ -111,7 +112,7 @@ def run(
 
 
 def run_specs(
-    specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: bool = True,
+    specs: Iterable[Spec], *, out: str | Path, jobs: int = 1, progress: Choice = True,
     mixed: bool = False,
     enough: Callable[[], bool] = lambda: False,
     keep: Callable[[dict[str, Any]], dict[str, Any]] = lambda record: record,
@@ -130,19 +131,18 @@ def run_specs(
             refuse_another_version(wanted, known.runs, out)
         counts = {"done": 0, "failed": 0, "lost": 0}
         with (
-            campaign_display(enabled=progress) as display,
+            CampaignDisplay(
+                enabled=progress, total=len(specs), done=len(specs) - len(wanted)
+            ) as display,
             closing(perform_all(wanted, jobs, enough)) as finished,
         ):
-            task = display.add_task("runs", total=len(specs), completed=len(specs) - len(wanted))
             for spec, record, error in finished:
                 if record is not None:
                     writer.append(keep(record))
                     counts["failed" if "error" in record else "done"] += 1
                 else:
                     counts["lost"] += 1
-                display.advance(task)
-                if progress:
-                    display.console.print(describe(spec, record, error), markup=False)
+                display.advance(describe(spec, record, error))
     left = len(wanted) - sum(counts.values())
     return Summary(
         skipped=len(specs) - len(wanted), damaged_lines=known.damaged, left=left, **counts

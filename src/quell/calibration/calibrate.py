@@ -29,6 +29,7 @@ from quell.calibration.tarp import tarp_shares, uniform_p_value
 from quell.checks import integer
 from quell.problem import Problem
 from quell.problem.drawing import draw_from_prior
+from quell.progress import Choice
 from quell.results import Result
 from quell.run.stopping import BUDGET_EXACT, BUDGET_NOISY, check_budget
 from quell.settings import Settings
@@ -166,7 +167,7 @@ def calibrate(
     folder: str | PathLike[str] | None = None,
     executor: Executor | None = None,
     workers: int | None = None,
-    progress: bool = True,
+    progress: Choice = "auto",
 ) -> Calibration:
     """Infer the parameters behind simulated data, and see whether posteriors are right on average.
 

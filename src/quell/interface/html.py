@@ -32,6 +32,14 @@ class Html:
         self.parts.append(f"<div>{_safe(text)}</div>")
         return self
 
+    def bar(self, done: int, total: int) -> "Html":
+        """A bar that is filled as far as it is done."""
+        self.parts.append(
+            f'<progress value="{int(done)}" max="{max(1, int(total))}" style="width:20em">'
+            "</progress>"
+        )
+        return self
+
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]]) -> "Html":
         """A table: the first column text, the others numbers to the right."""
         lines = [_row("th", header, f"{_CELL};{_LINE}")]

@@ -20,6 +20,7 @@ from quell.evaluations.events import Answered, Event, this_process
 from quell.journal.identity import Describable, changes, describe
 from quell.journal.lock import Lock
 from quell.journal.places import journal_path
+from quell.journal.plan import Plan
 from quell.journal.recovery import is_empty, keep_ignored_log, rescue
 from quell.journal.rows import Row, evaluated
 from quell.journal.snapshots import ABOUT, BYTES, About, Snapshot
@@ -41,6 +42,7 @@ class Journal:
         self._store: Store | None = None
         self.meta: dict[str, Any] = {}
         self._waiting: Snapshot | None = None
+        self._plan: Plan | None = None
         self._rows: list[Row] = []
         try:
             self._store = self._open()
@@ -145,8 +147,14 @@ class Journal:
         """Record events that belong together, all or none; they are on disk when this returns."""
         self._call += 1
         waiting = {} if self._waiting is None else self._waiting.entries()
+        if self._plan is not None:
+            waiting |= self._plan.entry()
         self._file.append([Row.of(event, self._call) for event in events], waiting)
-        self._waiting = None
+        self._waiting = self._plan = None
+
+    def plan(self, budget: int | None) -> None:
+        """Note the budget for those who look on, None for the default; with the next events."""
+        self._plan = Plan(budget or 0)
 
     def keep(self, data: bytes, about: About, *, at_once: bool = False) -> None:
         """Keep the result so far, in place of the one before; see `snapshots`.

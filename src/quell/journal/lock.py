@@ -9,6 +9,7 @@ file says who has it, for the message to others; it is not what locks.
 
 import json
 import os
+import struct
 import sys
 import time
 from contextlib import suppress
@@ -105,6 +106,35 @@ def _is_ours(descriptor: int) -> bool:
     return BEGINNING.startswith(text)
 
 
+def holder(journal: Path) -> str | None:
+    """Who has a journal open, "" if nobody has; None where that cannot be told.
+
+    Asks for nothing that would keep a run from beginning, and writes nothing.
+    """
+    path = journal.with_name(journal.name + ".lock")
+    try:
+        status = os.stat(path, follow_symlinks=False)
+        if _held.get((status.st_dev, status.st_ino)) == os.getpid():
+            return this_process()  # a second descriptor would end this process's own lock
+        if not S_ISREG(status.st_mode):
+            return None
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except FileNotFoundError:
+        return ""
+    except OSError:
+        return None
+    try:
+        locked = _is_locked(descriptor)
+        if not locked:
+            return None if locked is None else ""
+        text: Any = json.loads(os.read(descriptor, 1000))
+        return str(text["process"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+    finally:
+        os.close(descriptor)
+
+
 def _no_lock(path: Path) -> str:
     return (
         f"{str(path)!r} is no lock of a journal, and is left as it is: move it away, or choose "
@@ -132,8 +162,24 @@ if sys.platform == "win32":  # pragma: no cover
 
     def _lock(descriptor: int) -> None:
         msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+
+    def _is_locked(_: int) -> bool | None:
+        return None  # Windows has no way to ask
 else:
     import fcntl
 
     def _lock(descriptor: int) -> None:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    #: ``struct flock``: how it is laid out, and the place of its type.
+    _LAYOUTS = {"linux": ("hhqqi4x", 0), "darwin": ("qqihh", 3)}
+
+    def _is_locked(descriptor: int) -> bool | None:
+        """Whether another process has the lock, asked without taking it; None if unknown."""
+        if sys.platform not in _LAYOUTS:
+            return None
+        layout, place = _LAYOUTS[sys.platform]
+        fields = [0] * 5
+        fields[place] = fcntl.F_WRLCK
+        answer = fcntl.fcntl(descriptor, fcntl.F_GETLK, struct.pack(layout, *fields))
+        return bool(struct.unpack(layout, answer)[place] != fcntl.F_UNLCK)

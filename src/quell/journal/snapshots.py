@@ -86,9 +86,13 @@ def read_snapshot(path: Path) -> Snapshot | None:
 def read_about(path: Path) -> About | None:
     """What the last snapshot in a journal is of, as it says itself, without its bytes: quick."""
     with readable(path) as connection:
-        about = entry(connection, ABOUT)
+        return about_of(entry(connection, ABOUT))
+
+
+def about_of(text: Any) -> About | None:
+    """What the entry says; None if there is none, or it is damaged."""
     try:
-        return restore(About, json.loads(about))
+        return restore(About, json.loads(text))
     except (TypeError, ValueError, RecursionError):
         return None
 

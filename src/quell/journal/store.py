@@ -30,9 +30,10 @@ _SCHEMA = (
 )
 _INSERT = f"INSERT INTO events (id, {_COLUMNS}) VALUES ({', '.join('?' * (len(COLUMNS) + 2))})"
 _SELECT = f"SELECT id, {_COLUMNS} FROM events ORDER BY id"
+SELECT_AFTER = f"SELECT id, {_COLUMNS} FROM events WHERE id > ? ORDER BY id"
 _REPLACE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
 KEYS = (*REQUIRED, *OPTIONAL, CHECKSUMS)
-_ENTRIES = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEYS))})"
+ENTRIES = f"SELECT key, value FROM meta WHERE key IN ({', '.join('?' * len(KEYS))})"
 #: By the places of the columns, not by their names: those may be what is damaged.
 SELECT_ONE = (
     f"WITH row(id, {_COLUMNS}) AS (SELECT * FROM events WHERE rowid = ?) "
@@ -134,7 +135,7 @@ class Store:
             problems = self._query("PRAGMA quick_check(1)")[0][0]
             if problems != "ok":
                 raise Damaged(" ".join(problems.split()))
-            meta, damaged = unseal(dict(self._query(_ENTRIES, *KEYS)))
+            meta, damaged = unseal(dict(self._query(ENTRIES, *KEYS)))
             found = self._query(_SELECT)
         except (sqlite3.DatabaseError, ValueError) as error:
             raise Damaged(str(error)) from error

@@ -1,15 +1,11 @@
 """Campaigns: many independent jobs on one executor; used by `quell.study` and `quell bench run`."""
 
-import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from quell.workers.dispatch import HOPELESS, Dispatch
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 Key = TypeVar("Key")
 
@@ -58,23 +54,3 @@ def try_to(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
         return function(*arguments), ""
     except (Exception, SystemExit) as error:
         return None, f"{type(error).__name__}: {error}"
-
-
-def campaign_display(*, enabled: bool) -> "Progress":
-    """A bar on standard error that counts runs; nothing where that is no terminal."""
-    from rich.console import Console  # slow to import
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(file=sys.stderr, highlight=False, soft_wrap=True)
-    return Progress(
-        BarColumn(), MofNCompleteColumn(), TextColumn("{task.description}"),
-        TimeElapsedColumn(), TextColumn("elapsed,"), TimeRemainingColumn(), TextColumn("left"),
-        console=console, disable=not (enabled and console.is_terminal),
-    )  # fmt: skip

@@ -1,88 +1,33 @@
-"""The command ``quell``."""
+"""``quell bench``: algorithms on problems with known answers."""
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any
+
+from quell.cli.errors import CommandError, need_matplotlib
 
 DEFAULT_OUT = "quell-bench.jsonl"
 #: What tables of records are about.
 TABLES = ("medians", "pyvbmc", "evidence", "unusable", "overhead")
 
+EPILOG = """\
+examples:
+  quell bench list
+  quell bench run --problem rosenbrock --mode exact --noise 1 --runs 5 --jobs 2 --out runs.jsonl
+  quell bench table runs.jsonl
+  quell bench figures runs.jsonl --out figures
 
-class _Parser(argparse.ArgumentParser):
-    """Reports a wrong command line in one line."""
-
-    def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
-
-
-class _Version(argparse.Action):
-    """Imports the package only when asked for its version."""
-
-    def __call__(self, *_: object, **__: object) -> NoReturn:
-        from quell.version import __version__
-
-        print(f"quell {__version__}")
-        raise SystemExit(0)
+A campaign that was interrupted is continued by the same command."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; returns the exit code.
-
-    0: done. 1: done, but runs failed. 2: the request cannot be fulfilled. 130: interrupted.
-    """
-    parser = build_parser()
-    chosen = parser.parse_args(arguments)
-    try:
-        return int(chosen.action(chosen))
-    except ValueError as error:
-        from quell.bench.problems.base import BenchError
-        from quell.errors import FileError
-        from quell.text import printable
-
-        if not isinstance(error, BenchError | FileError):
-            raise
-        print(f"quell: {printable(' '.join(str(error).split()))}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("quell: interrupted", file=sys.stderr)
-        return 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
-    parser = _Parser(prog="quell", description="Bayesian inference with noisy log-likelihoods.")
-    parser.add_argument("--version", nargs=0, action=_Version, help="print the version")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    demo = commands.add_parser(
-        "demo", help="noisy inference on a banana; writes a report and a figure"
-    )
-    demo.add_argument("--out", default="demo", metavar="DIR", help="folder for them (demo)")
-    demo.add_argument("--seed", type=int, default=1, help="random seed (1)")
-    demo.set_defaults(action=_demo)
-
-    showing = commands.add_parser("show", help="what is in a saved result, a journal or a study")
-    showing.add_argument("run", metavar="RUN",
-                         help="a .quell file, a journal (also of a run under way), or the folder "
-                              "of a study")  # fmt: skip
-    showing.set_defaults(action=_show)
-
-    report = commands.add_parser("report", help="write a report of runs as one HTML file")
-    report.add_argument("runs", nargs="+", metavar="RUN",
-                        help="as for show; several are runs of one problem")  # fmt: skip
-    report.add_argument("--out", default="report.html", metavar="FILE",
-                        help="the file to write (report.html)")  # fmt: skip
-    report.add_argument("--title", default="", help="what stands at its top")
-    report.set_defaults(action=_report)
-
-    bench = commands.add_parser("bench", help="benchmark problems with known answers")
+def add(commands: Any) -> None:
+    """Add the command and its parts."""
+    bench = commands.add_parser(
+        "bench", help="benchmark problems with known answers", epilog=EPILOG,
+        description="Run algorithms on problems with known answers, and summarise how they did.",
+    )  # fmt: skip
     parts = bench.add_subparsers(dest="part", required=True, metavar="PART")
 
     listing = parts.add_parser("list", help="list problems and algorithms")
@@ -139,7 +84,6 @@ def build_parser() -> argparse.ArgumentParser:
     add("--only", nargs="+", default=[], metavar="NAME",
         help="beginnings of the names of those wanted, such as figure2 figureS table1")  # fmt: skip
     figures.set_defaults(action=_figures)
-    return parser
 
 
 def _noise(text: str) -> float | str:
@@ -161,47 +105,6 @@ def _width(text: str) -> float | str:
             f"must be column, full or a number of inches from 2 to 40, got {text!r}"
         )
     return width
-
-
-def _need_matplotlib(what: str) -> None:
-    from quell.bench.problems.base import BenchError
-
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise BenchError(f"{what} with matplotlib: pip install 'quell[plots]'") from None
-
-
-def _demo(chosen: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from quell.bench.problems.base import BenchError
-    from quell.demo import run_demo
-
-    if chosen.seed < 0:
-        raise BenchError(f"--seed must not be negative, got {chosen.seed}")
-    out = Path(chosen.out)
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise BenchError(f"cannot make the folder {out}: {error.strerror}") from None
-    run_demo(out, seed=chosen.seed)
-    return 0
-
-
-def _show(chosen: argparse.Namespace) -> int:
-    from quell.loading.show import show
-
-    print(show(chosen.run))
-    return 0
-
-
-def _report(chosen: argparse.Namespace) -> int:
-    from quell.pages.files import report_files
-    from quell.text import printable
-
-    print(printable(str(report_files(chosen.runs, chosen.out, title=chosen.title))))
-    return 0
 
 
 def _list(_: argparse.Namespace) -> int:
@@ -233,13 +136,12 @@ def _list(_: argparse.Namespace) -> int:
 
 
 def _run(chosen: argparse.Namespace) -> int:
-    from quell.bench.problems.base import BenchError
     from quell.bench.runner import run
     from quell.text import printable
 
     out = printable(chosen.out)
     if chosen.runs < 1:
-        raise BenchError(f"--runs must be at least 1, got {chosen.runs}")
+        raise CommandError(f"--runs must be at least 1, got {chosen.runs}")
     try:
         summary = run(
             chosen.problem,
@@ -272,19 +174,18 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _table(chosen: argparse.Namespace) -> int:
-    from quell.bench.problems.base import BenchError
     from quell.bench.records import read_records
     from quell.bench.special_tables import special_table
     from quell.bench.tables import csv_table, markdown_table, text_table
 
     records = read_records(chosen.files)
     if not records.runs:
-        raise BenchError(f"no runs in {', '.join(chosen.files)}")
+        raise CommandError(f"no runs in {', '.join(chosen.files)}")
     if chosen.about == TABLES[0]:
         make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
         print(make(records.runs.values()))
     elif chosen.csv:
-        raise BenchError(f"the table about {chosen.about} has no --csv form (leave that out)")
+        raise CommandError(f"the table about {chosen.about} has no --csv form (leave that out)")
     else:
         print(special_table(chosen.about, records.runs.values(), markdown=chosen.markdown))
     for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
@@ -298,7 +199,7 @@ def _figures(chosen: argparse.Namespace) -> int:
 
     from quell.text import printable
 
-    _need_matplotlib("figures are drawn")
+    need_matplotlib("figures are drawn")
     from quell.bench.displays.making import make_displays, read_material
 
     material = read_material(chosen.files, chosen.width)
@@ -307,7 +208,3 @@ def _figures(chosen: argparse.Namespace) -> int:
     print("\n".join(map(printable, report.lines)))
     print(f"{report.made} displays and their captions are in {printable(chosen.out)}")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
