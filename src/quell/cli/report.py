@@ -10,7 +10,7 @@ examples:
   quell report fit.quell                          writes report.html
   quell report run.quelljournal --out now.html    of a run under way, or after a crash
   quell report a.quell b.quell --out both.html    two runs of one problem: do they agree?
-  quell report fits --title "All subjects"        the folder of a study"""
+  quell report fits --title Subjects              the folder of a study"""
 
 
 def add(commands: Any) -> None:
