@@ -39,7 +39,7 @@ def fitting(name: str, pixels: float) -> str:
     """A name that fits; beginning and end are kept.
 
     >>> fitting("a very long name of parameter_12", 100)
-    'a very lon…ter_12'
+    'a very lo…ter_12'
     """
     return shortened(printable(name), max(4, int(pixels / LETTER)))
 
