@@ -1,13 +1,17 @@
 """Outlines of regions, round numbers on axes, and paths."""
 
+import json
+
 import numpy as np
 import pytest
 from helpers.plots import kinds_posterior, normal_posterior
 from hypothesis import given
 from hypothesis import strategies as st
+from markupsafe import Markup
 
 from quell.pages.contours import outlines, straightened
 from quell.pages.corner import corner_of
+from quell.pages.render import _environment, safe_json
 from quell.pages.scales import Scale, round_values
 from quell.pages.svg import curve, element, number, trail
 
@@ -130,6 +134,18 @@ class TestPaths:
         assert "<b>" not in made
         assert "<script>" not in made
         assert "\\x00" in made
+
+
+class TestTemplates:
+    def test_text_is_written_out_and_escaped_wherever_it_comes_from(self):
+        template = _environment().from_string("{{ text }}{{ markup }}")
+        made = template.render(text="\x1b<b>\u202e", markup=Markup("<i>"))
+        assert made == "\\x1b&lt;b&gt;\\u202e<i>"
+
+    def test_json_cannot_end_its_element(self):
+        text = str(safe_json({"</script>": ["<!--", "]]>", "&", np.nan, np.inf]}))
+        assert not set("<>&") & set(text)
+        assert json.loads(text)["</script>"][:3] == ["<!--", "]]>", "&"]
 
 
 class TestCorner:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from quell.pages.scales import Scale
 from quell.pages.svg import label, line, rectangle
 from quell.plots.ranges import Range
-from quell.plots.style import short
+from quell.plots.style import shortened
 from quell.text import printable
 
 #: Pixels of a letter in the font of ticks and names.
@@ -39,9 +39,9 @@ def fitting(name: str, pixels: float) -> str:
     """A name that fits; beginning and end are kept.
 
     >>> fitting("a very long name of parameter_12", 100)
-    'a very l…er_12'
+    'a very lo…ter_12'
     """
-    return short(printable(name), pixels / LETTER * 8 * 0.55 / 72 + 8 * 0.55 / 72, 8)
+    return shortened(printable(name), max(4, int(pixels / LETTER)))
 
 
 def x_axis(box: Box, scale: Scale, name: str = "", most: int = 5, *, labels: bool = True) -> Markup:

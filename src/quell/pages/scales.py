@@ -11,8 +11,6 @@ from quell.plots.ranges import Range
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 #: Numbers of this size and more, or with steps smaller than that, are written with an exponent.
 LARGE, SMALL = 1e5, 1e-4
-#: A label longer than this is shortened by leaving out decimals.
-LONGEST = 9
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class Scale:
         """At most so many round values (about), with their labels.
 
         >>> Scale(0.0, 1.0).ticks(3)
-        [(0.0, '0'), (0.5, '0.5'), (1.0, '1')]
+        [(0.0, '0'), (0.5, '0.5'), (1.0, '1.0')]
         >>> Scale(0.002, 3.0, log=True).ticks(3)
         [(0.01, '0.01'), (0.1, '0.1'), (1.0, '1')]
         """
@@ -95,7 +93,7 @@ def round_values(
 def _decades(low: float, high: float, most: int) -> list[tuple[float, str]]:
     first, last = np.ceil(np.log10(low) - 1e-9), np.floor(np.log10(high) + 1e-9)
     stride = max(1, int(np.ceil((last - first + 1) / max(most, 1))))
-    values = [10.0**k for k in np.arange(first, last + 1, stride)]
+    values = [float(10.0**k) for k in np.arange(first, last + 1, stride)]
     if len(values) < 2:  # less than a decade: its ends
         values = [float(f"{v:.1g}") for v in (low, high)]
     return [(v, f"{v:g}".replace("-", "−")) for v in values if low <= v * 1.001 and v <= high]

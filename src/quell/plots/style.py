@@ -148,12 +148,19 @@ def short(name: str, room: float, size: float = FONT) -> str:
     >>> short("a_$b", 1.0), short("a very long name of parameter_12", 1.0)
     ('a_$b', 'a very lo…er_12')
     """
-    name = printable(name)
-    most = max(4, int(room * 72 / (LETTER * size)) - 1)
-    if len(name) <= most:
-        return name
+    return shortened(printable(name), max(4, int(room * 72 / (LETTER * size)) - 1))
+
+
+def shortened(text: str, most: int) -> str:
+    """Text of at most so many letters; beginning and end are kept.
+
+    >>> shortened("parameter_12", 8)
+    'para…_12'
+    """
+    if len(text) <= most:
+        return text
     tail = (most - 1) // 3 + 1
-    return f"{name[: most - 1 - tail]}…{name[len(name) - tail :]}"
+    return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def label(ax: Axes, x: str | None = None, y: str | None = None, *, size: float = FONT) -> None:
