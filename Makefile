@@ -148,6 +148,10 @@ bench-stack: $(VENV)/.dev  ## one run, ten and twenty stacked; one long run or s
 study: $(VENV)/.peers  ## the whole study (12 CPU hours; resumable): ARGS="--list", "--part P", "--minutes M"
 	$(BIN)/python benchmarks/study.py $(ARGS)
 
+.PHONY: bench-watch
+bench-watch: $(VENV)/.dev  ## what `quell watch` costs the run that it watches
+	$(BIN)/python benchmarks/bench_watch.py $(ARGS)
+
 bench-house: $(VENV)/.dev  ## the shape of the source tree; ARGS="--src DIR" for another one beside it
 	$(BIN)/python benchmarks/bench_house.py $(ARGS)
 

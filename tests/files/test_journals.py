@@ -359,13 +359,15 @@ class TestSnapshots:
         append = quell.journal.store.Store.append
 
         def counted(self, rows, entries=None):
-            writes.append((len(rows), bool(entries)))
+            writes.append((len(rows), set(entries or ())))
             append(self, rows, entries)
 
         monkeypatch.setattr(quell.journal.store.Store, "append", counted)
         small(journal=path)
-        assert [write for write in writes if not write[0]] == [(0, True)]
-        assert sum(entries for _, entries in writes) == 3
+        alone = [entries for n_rows, entries in writes if not n_rows]
+        assert alone == [{"snapshot", "snapshot_about"}]
+        assert sum("snapshot" in entries for _, entries in writes) == 3
+        assert [i for i, (_, entries) in enumerate(writes) if "plan" in entries] == [0]
 
 
 def small_study(folder, **changes):

@@ -155,7 +155,9 @@ function tick() {  // what changes with time alone
   const a = state.answer, running = state.status === "running";
   const passed = now() - state.now;
   const tiles = [["Evaluations", `${state.evaluations}${state.budget ? ` / ${state.budget}` : ""}`],
-    ["Failed", String(state.failed)], ["Phase", state.phase]];
+    ["Failed", String(state.failed)]];
+  if (running) tiles.push(["Time left", state.left === null ? "?" : clock(state.left - passed)]);
+  tiles.push(["Phase", state.phase]);
   if (a.elbo !== undefined) tiles.push(["ELBO", `${fixed(a.elbo)} ± ${fixed(a.elbo_sd)}`]);
   if (state.status === "finished" && a.log_evidence !== undefined) {
     tiles.push(["Log evidence", `${fixed(a.log_evidence)} ± ${fixed(a.log_evidence_sd)}`]);
@@ -165,7 +167,6 @@ function tick() {  // what changes with time alone
   const end = running ? now() : state.last;
   if (state.begun !== null && end !== null) tiles.push(["Since it began", clock(end - state.begun)]);
   if (state.pace !== null) tiles.push(["Per evaluation", `${number(state.pace, 3)} s`]);
-  if (running) tiles.push(["Time left", state.left === null ? "?" : clock(state.left - passed), "at the present pace"]);
   byId("tiles").replaceChildren(...tiles.map(([name, value, about]) =>
     make("div", {}, make("dt", {}, name), make("dd", {}, value,
       ...(about ? [make("span", {}, about)] : [])))));
@@ -188,11 +189,14 @@ function show() {
   bar.hidden = !state.budget;
   bar.max = state.budget || 1;
   bar.value = Math.min(state.evaluations, bar.max);
-  const notes = [...state.notes];
+  const said = [];
   if (state.status === "finished" && state.answer.status) {
-    notes.push(`The answer is “${state.answer.status}”.`, ...state.answer.reasons);
+    const others = state.answer.reasons.filter((text) => text !== state.words);
+    said.push(`The answer is “${state.answer.status}”.`, ...others);
   }
-  byId("notes").replaceChildren(...notes.map((text) => make("li", {}, text)));
+  byId("notes").replaceChildren(...state.notes.map((text) => make("li", { class: "note" }, text)),
+    ...said.map((text) => make("li", {}, text)));
+  byId("h-marginals").textContent = state.status === "finished" ? "Posterior" : "Posterior so far";
   fill("failures", ["Evaluation", "Why", "At", "Who"], state.failures.map((f) =>
     [String(f.n), { class: "error", text: f.error }, point(f.theta), f.who]).reverse(), "None.");
   drawMarginals(); drawTrace(); drawValues(); tick();

@@ -170,7 +170,7 @@ def _trace(state: dict[str, Any]) -> Any:
     from rich.text import Text
 
     elbos = [row["elbo"] for row in state["trace"] if row["elbo"] is not None]
-    if len(elbos) < 2:
+    if len(elbos) < 5:  # two or three make no curve
         return None
     tail = elbos[-max(2, len(elbos) * 2 // 3) :]
     low, high = min(tail), max(tail)
