@@ -15,7 +15,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from helpers.problems import QUICK, box, noisy
+from helpers.problems import QUICK, box, make, noisy
 
 from quell import InferenceFailed, Problem, infer, read_journal
 from quell.evaluations import rng_for
@@ -421,3 +421,12 @@ class TestInterruption:
 def test_bad_arguments(changes, error, match):
     with pytest.raises(error, match=match):
         run(**changes)
+
+
+def test_one_worker_needs_no_executor():
+    problem = make(noisy)
+    alone, told = (
+        infer(problem, budget=12, seed=1, settings=QUICK, progress=False, workers=workers)
+        for workers in (None, 1)
+    )
+    np.testing.assert_array_equal(alone.evaluations.theta, told.evaluations.theta)

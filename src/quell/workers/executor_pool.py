@@ -19,9 +19,12 @@ def make_pool(
     """The pool for these arguments of :func:`quell.infer`, which are checked."""
     timeout = None if timeout is None else seconds("timeout", timeout)
     if executor is None:
-        if workers is not None and not problem.vectorised:
-            raise ValueError("workers needs an executor= to work in, or a vectorised target")
         check_workers(workers)
+        if workers not in (None, 1) and not problem.vectorised:
+            raise ValueError(
+                f"workers={workers} needs an executor= to work in, such as "
+                f"concurrent.futures.ProcessPoolExecutor({workers}), or a vectorised target"
+            )
         return InlinePool(seed, timeout, 1 if workers is None else int(workers))
     check_executor(executor)
     check_workers(workers)
