@@ -7,11 +7,8 @@ share is taken to be common to all subjects of a model, as it is to all runs of 
 and what is common does not average out over subjects.
 """
 
-import importlib
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from scipy.special import softmax
 from quell.arrays import FloatArray
 from quell.comparison.frequencies import Frequencies, frequencies
 from quell.comparison.single import INTERVAL, MEANINGLESS_SD, cautionary
+from quell.interface import Reported
 from quell.results.several import COMMON_SHARE
 from quell.text import jsonable, printable, table
 
@@ -29,7 +27,7 @@ LARGE_RISK = 0.25
 
 
 @dataclass(frozen=True, eq=False)
-class GroupComparison:
+class GroupComparison(Reported):
     """Models compared over the subjects of a study; made by `compare`. Printing it is a summary.
 
     Attributes
@@ -238,33 +236,6 @@ class GroupComparison:
                 "cautions": list(self.cautions),
             }
         )
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
-        """Write a report: one HTML file to read, to print and to send (docs/report.md).
-
-        Parameters
-        ----------
-        path
-            Where, for instance "models.html".
-        title
-            What stands at its top; by default the number of models.
-        overwrite
-            Whether a report that is there is replaced. Any other file never is.
-
-        Returns
-        -------
-        pathlib.Path
-            Where it is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-        """
-        # By name: pages are a later room, which a comparison must not need.
-        door = importlib.import_module("quell.pages.door")
-        made: Path = door.report(self, path, title=title, overwrite=overwrite)
-        return made
 
     def __repr__(self) -> str:
         return self.summary()

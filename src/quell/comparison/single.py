@@ -8,11 +8,8 @@ model, given prior ones π, is itself uncertain. What is reported is its expecta
 over independent errors, by quasi-random draws, always the same ones.
 """
 
-import importlib
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from scipy.special import ndtri, softmax
 
 from quell.arrays import FloatArray
 from quell.checks import did_you_mean
+from quell.interface import Reported
 from quell.mixture.quasirandom import uniform_points
 from quell.text import jsonable, printable, table
 
@@ -39,7 +37,7 @@ LIKELIHOODS = (
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Reported):
     """Models of one data set compared; made by `compare`. Printing it is a summary.
 
     Attributes
@@ -196,33 +194,6 @@ class Comparison:
                 "cautions": list(self.cautions),
             }
         )
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
-        """Write a report: one HTML file to read, to print and to send (docs/report.md).
-
-        Parameters
-        ----------
-        path
-            Where, for instance "models.html".
-        title
-            What stands at its top; by default the number of models.
-        overwrite
-            Whether a report that is there is replaced. Any other file never is.
-
-        Returns
-        -------
-        pathlib.Path
-            Where it is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-        """
-        # By name: pages are a later room, which a comparison must not need.
-        door = importlib.import_module("quell.pages.door")
-        made: Path = door.report(self, path, title=title, overwrite=overwrite)
-        return made
 
     def __repr__(self) -> str:
         return self.summary()

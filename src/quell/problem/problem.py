@@ -16,6 +16,7 @@ from quell.problem.constraint import Support, check_constraint, check_room, is_p
 from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import round_to_integers, space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
+from quell.problem.notebook import problem_html
 from quell.problem.outcome import Outcome
 from quell.problem.plausible import with_plausible_box
 from quell.problem.prior import Prior, make_prior, narrow_box, probe_points
@@ -435,3 +436,6 @@ class Problem:
 
     def __repr__(self) -> str:
         return as_text(self)
+
+    def _repr_html_(self) -> str:
+        return problem_html(self)

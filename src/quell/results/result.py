@@ -4,7 +4,6 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from quell.checks import integer
 from quell.diagnostics import Finding, Status, Verdict
 from quell.diagnostics.check import Check
 from quell.evaluations import Evaluations, Origin
+from quell.interface import Reported
 from quell.results.checking import check
 from quell.results.html import result_html
 from quell.results.posterior import Posterior
@@ -28,7 +28,7 @@ SHOWN_UNSEEN = 0.01
 
 @at_peace
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Reported):
     """Posterior and evidence of one run, with all that led to them; ``print`` it for a summary.
 
     Attributes
@@ -269,33 +269,6 @@ class Result:
         from quell.results.writing import save_result  # it needs what most runs never do
 
         save_result(self, path, overwrite=overwrite)
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
-        """Write a report: one HTML file to read, to print and to send (docs/report.md).
-
-        Parameters
-        ----------
-        path
-            Where, for instance "fit.html".
-        title
-            What stands at its top; by default the names of the parameters.
-        overwrite
-            Whether a report that is there is replaced. Any other file never is.
-
-        Returns
-        -------
-        pathlib.Path
-            Where it is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-        """
-        # By name: pages are a later room, which a result must not need.
-        door = importlib.import_module("quell.pages.door")
-        made: Path = door.report(self, path, title=title, overwrite=overwrite)
-        return made
 
     def to_arviz(
         self, draws: int = 1000, *, chains: int = 4, rng: np.random.Generator | int = 0

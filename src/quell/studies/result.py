@@ -1,15 +1,13 @@
 """What a study returns: a table with one row per run, and the results behind it."""
 
 import csv
-import importlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from math import isfinite, nan
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from quell.interface import Html
+from quell.interface import Html, Reported
 from quell.results import Result
 from quell.text import csv_cell, printable, table
 
@@ -62,7 +60,7 @@ HEADER = ("problem", "seed", "log evidence", "status", "evaluations", "")
 
 
 @dataclass(frozen=True, eq=False)
-class StudyResult:
+class StudyResult(Reported):
     """The runs of a study, one row for each; problems in the order given, seeds within them.
 
     Attributes
@@ -153,33 +151,6 @@ class StudyResult:
         from quell.studies.saving import save_study  # it needs what most studies never do
 
         save_study(self, path, overwrite=overwrite)
-
-    def report(self, path: str | PathLike[str], *, title: str = "", overwrite: bool = True) -> Path:
-        """Write a report: one HTML file to read, to print and to send (docs/report.md).
-
-        Parameters
-        ----------
-        path
-            Where, for instance "study.html".
-        title
-            What stands at its top; by default the number of problems and runs.
-        overwrite
-            Whether a report that is there is replaced. Any other file never is.
-
-        Returns
-        -------
-        pathlib.Path
-            Where it is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-        """
-        # By name: pages are a later room, which a study must not need.
-        door = importlib.import_module("quell.pages.door")
-        made: Path = door.report(self, path, title=title, overwrite=overwrite)
-        return made
 
     def __len__(self) -> int:
         return len(self.rows)

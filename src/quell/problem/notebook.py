@@ -1,19 +1,19 @@
-"""A problem as a small table in a notebook.
+"""A problem as a small table in a notebook."""
 
-It is given to the class here and not written into it: records of benchmark runs carry a digest of
-the sources of ``quell.problem``, and how a problem looks in a notebook is no part of what they
-depend on.
-"""
+from typing import TYPE_CHECKING
 
 from quell.interface import Html
-from quell.problem import Problem
+
+if TYPE_CHECKING:
+    from quell.problem.problem import Problem
 
 HEADER = ("parameter", "kind", "bounds", "plausible", "prior")
 
 
-def problem_html(problem: Problem) -> str:
+def problem_html(problem: "Problem") -> str:
     """One line about the problem, and a row for each parameter.
 
+    >>> from quell import Problem
     >>> problem = Problem(None, lower=0, upper=1, names=["<a>"], noise="exact")
     >>> page = problem_html(problem)
     >>> "<a>" in page, "&lt;a&gt;" in page, page == problem._repr_html_()
@@ -31,6 +31,3 @@ def problem_html(problem: Problem) -> str:
         rows.append((problem.names[i], kind, hard, plausible, labels[i]))
     about = repr(problem).partition("\n")[0]
     return str(Html().heading(about).table(HEADER, rows))
-
-
-Problem._repr_html_ = problem_html  # type: ignore[attr-defined]
