@@ -94,21 +94,22 @@ def test_the_error_is_a_linear_algebra_error():
 
 
 @modest
-@given(size=st.integers(1, 25), seed=st.integers(0, 1000))
-def test_extended_factor_is_the_factor_of_the_bordered_matrix(size, seed):
-    bordered = positive_definite(size + 1, seed)
+@given(size=st.integers(1, 25), more=st.integers(1, 8), seed=st.integers(0, 1000))
+def test_extended_factor_is_the_factor_of_the_bordered_matrix(size, more, seed):
+    bordered = positive_definite(size + more, seed)
     factor, _ = factorise(bordered[:size, :size])
-    row, pivot = extend_factor(factor, bordered[:size, size], bordered[size, size])
-    expected = np.linalg.cholesky(bordered)[size]
-    np.testing.assert_allclose(np.append(row, pivot), expected, rtol=1e-10, atol=1e-12)
+    rows, own = extend_factor(factor, bordered[:size, size:], bordered[size:, size:])
+    expected = np.linalg.cholesky(bordered)[size:]
+    np.testing.assert_allclose(np.hstack([rows.T, own]), expected, rtol=1e-10, atol=1e-12)
 
 
-def test_extension_gives_up_where_rounding_eats_the_pivot():
+def test_extension_gives_up_where_rounding_eats_a_pivot():
     matrix = positive_definite(5)
     factor, _ = factorise(matrix)
-    column = matrix[:, 2].copy()
-    assert extend_factor(factor, column, matrix[2, 2]) is None
-    assert extend_factor(factor, column, matrix[2, 2] * (1 - 1e-6)) is None
-    assert extend_factor(factor, column, np.nan) is None
-    _, pivot = extend_factor(factor, column, matrix[2, 2] + 1e-4)
-    assert pivot == pytest.approx(1e-2, rel=1e-6)
+    column, variance = matrix[:, [2]].copy(), matrix[2, 2]
+    for own in (variance, variance * (1 - 1e-6), np.nan):
+        assert extend_factor(factor, column, np.array([[own]])) is None
+    _, pivot = extend_factor(factor, column, np.array([[variance + 1e-4]]))
+    assert pivot[0, 0] == pytest.approx(1e-2, rel=1e-6)
+    twice = np.full((2, 2), variance + 1.0)  # the same new point, twice, without noise
+    assert extend_factor(factor, matrix[:, [2, 2]], twice) is None

@@ -214,6 +214,31 @@ def test_many_appends_drift_nowhere():
     assert_same_process(gp, GaussianProcess.condition(data, gp.theta))
 
 
+@noises
+def test_several_points_appended_at_once_are_conditioned_on_like_one_after_the_other(noise):
+    gp = make_gp(2, noise, weights=WEIGHTS)
+    x, y = points(2, 5, seed=3), np.arange(5.0)
+    one_by_one = pending_one_by_one = gp
+    for place, value in zip(x, y, strict=True):
+        one_by_one = one_by_one.append(place, value, 0.3)
+        pending_one_by_one = pending_one_by_one.append_pending(place, 0.3)
+    assert_same_process(gp.append(x, y, 0.3), one_by_one)
+    pending = gp.append_pending(x, 0.3)
+    assert_same_process(pending, pending_one_by_one)
+    assert (pending.n_pending, gp.append(x, y, 0.3).data.size) == (5, 20)
+
+
+def test_nothing_appended_changes_nothing():
+    gp = make_gp(2)
+    assert_same_process(gp.append_pending(np.empty((0, 2))), gp)
+
+
+def test_the_same_point_appended_twice_at_once_counts_twice():
+    gp = make_gp(2)
+    twice = gp.append_pending([[0.3, -0.7], [0.3, -0.7]], 0.0)
+    assert_same_process(twice, gp.append_pending([0.3, -0.7], 0.0).append_pending([0.3, -0.7], 0.0))
+
+
 def test_append_rebuilds_where_the_bordered_update_fails(monkeypatch):
     gp = make_gp(2)
     expected = gp.append([0.1, 0.2], 0.5, 0.3)

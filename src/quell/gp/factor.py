@@ -61,17 +61,20 @@ def inverse_from_factor(lower: FloatArray) -> FloatArray:
 
 
 def extend_factor(
-    lower: FloatArray, column: FloatArray, variance: float
-) -> tuple[FloatArray, float] | None:
-    """Bordered Cholesky: what one more point adds to a lower factor (N, N).
+    lower: FloatArray, columns: FloatArray, corner: FloatArray
+) -> tuple[FloatArray, FloatArray] | None:
+    """Bordered Cholesky: what P more points add to a lower factor (N, N).
 
-    ``column`` (N,) is its covariance with the old points, ``variance`` its own. Returns the
-    new row of the factor (N,) and its diagonal entry, or None where rounding has eaten the new
+    ``columns`` (N, P) are their covariances with the old points, ``corner`` (P, P) those among
+    themselves, noise included. Returns the transposed new rows of the factor (N, P) and the lower
+    factor (P, P) of what the old points leave of the corner, or None where rounding has eaten a new
     pivot, so that the whole matrix has to be factorised again.
     """
-    row, _ = lapack.dtrtrs(lower, column, lower=1)
-    remainder = variance - float(row @ row)
-    # The pivot carries a rounding error of some N ulp of the variance.
-    if not remainder > 1e-15 * len(row) * variance:
+    rows, _ = lapack.dtrtrs(lower, columns, lower=1)
+    remainder = corner - rows.T @ rows
+    own, info = lapack.dpotrf(remainder, lower=1, clean=1)
+    # A pivot carries a rounding error of some N ulp of the variance.
+    rounding = 1e-15 * (len(rows) + len(corner)) * corner.diagonal()
+    if info != 0 or not np.all(own.diagonal() ** 2 > rounding):
         return None
-    return row, float(np.sqrt(remainder))
+    return rows, own

@@ -226,13 +226,14 @@ class GaussianProcess:
             [noise_variance(h, reported) + NUGGET * h.output_variance for h in self._samples()]
         )
 
-    def append(self, x: ArrayLike, y: float, noise_sd: float = 0.0) -> "GaussianProcess":
-        """The posterior after one more observation at ``x`` (D,), hyperparameters unchanged.
+    def append(self, x: ArrayLike, y: ArrayLike, noise_sd: ArrayLike = 0.0) -> "GaussianProcess":
+        """The posterior after more observations, hyperparameters unchanged.
 
-        A bordered Cholesky update, O(N²) per sample; with pending points in the way, or where
+        One at ``x`` (D,) with the value y, or P of them at (P, D) with values (P,). A bordered
+        Cholesky update, O(N²) per sample and point; with pending points in the way, or where
         rounding demands it, the covariance is factorised again.
         """
-        new = TrainingData.from_arrays(self._one_point(x), [y], noise_sd)
+        new = TrainingData.from_arrays(self._points(x), np.atleast_1d(y), noise_sd)
         self._check_known(new.variance)
         data = self.data.append(new)
         if self.n_pending:
@@ -248,23 +249,25 @@ class GaussianProcess:
         )
         return replace(extended, data=data, alpha=alpha)
 
-    def append_pending(self, x: ArrayLike, noise_sd: float = 0.0) -> "GaussianProcess":
-        """The posterior with one more point ``x`` (D,) under evaluation."""
-        point = self._one_point(x)
-        variance = as_noise_variance(noise_sd, 1)
+    def append_pending(self, x: ArrayLike, noise_sd: ArrayLike = 0.0) -> "GaussianProcess":
+        """The posterior with one more point ``x`` (D,) under evaluation, or P more, (P, D)."""
+        points = self._points(x)
+        variance = as_noise_variance(noise_sd, len(points))
         self._check_known(variance)
-        extended = self._extend(point, variance)
+        extended = self._extend(points, variance)
         if extended is None:
             return self._rebuild(
                 self.data,
-                np.concatenate([self.x[self.data.size :], point]),
+                np.concatenate([self.x[self.data.size :], points]),
                 np.append(self.variance[self.data.size :], variance),
             )
         return extended
 
-    def _one_point(self, x: ArrayLike) -> FloatArray:
-        point = vector("x", x, self.dimension)
-        return matrix("x", point[None], self.dimension)
+    def _points(self, x: ArrayLike) -> FloatArray:
+        x = as_floats("x", x)
+        return matrix(
+            "x", vector("x", x, self.dimension)[None] if x.ndim == 1 else x, self.dimension
+        )
 
     def _check_known(self, variance: FloatArray) -> None:
         if np.isnan(variance).any() and not self.data.has_unknown_noise:
@@ -287,23 +290,27 @@ class GaussianProcess:
         )
 
     def _extend(self, x: FloatArray, variance: FloatArray) -> "GaussianProcess | None":
-        """Factors with ``x`` (1, D) appended as a pending point; None if one needs a rebuild."""
-        size = len(self.x)
-        factors = np.zeros((self.n_samples, size + 1, size + 1))
+        """Factors with ``x`` (P, D) appended as pending points; None if one needs a rebuild."""
+        size, more = len(self.x), len(x)
+        if more == 0:
+            return self
+        factors = np.zeros((self.n_samples, size + more, size + more))
         factors[:, :size, :size] = self.factors
         for s, hyper in enumerate(self._samples()):
-            column = kernel(hyper, self.x, x).ravel()
-            own = hyper.output_variance * (1 + NUGGET) + noise_variance(hyper, variance)[0]
-            border = extend_factor(self.lower(s), column, float(own + self.jitter[s]))
+            corner = kernel(hyper, x, x)
+            own = hyper.output_variance * (1 + NUGGET) + noise_variance(hyper, variance)
+            np.fill_diagonal(corner, own + self.jitter[s])
+            border = extend_factor(self.lower(s), kernel(hyper, self.x, x), corner)
             if border is None:
                 return None
-            factors[s, :size, size], factors[s, size, size] = border
+            rows, lower = border
+            factors[s, :size, size:], factors[s, size:, size:] = rows, lower.T
         return replace(
             self,
             x=np.concatenate([self.x, x]),
             variance=np.concatenate([self.variance, variance]),
             factors=factors,
-            alpha=np.pad(self.alpha, ((0, 0), (0, 1))),
+            alpha=np.pad(self.alpha, ((0, 0), (0, more))),
         )
 
 

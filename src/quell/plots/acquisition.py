@@ -146,8 +146,8 @@ class Search:
         solution = result.solution
         gp = solution.surrogate()
         noise = NoiseTable.of(gp)
-        for place in solution.space.to_inference(failed_points(result.evaluations)):
-            gp = gp.append_pending(place, 0.0)
+        failed = solution.space.to_inference(failed_points(result.evaluations))
+        gp = gp.append_pending(failed, 0.0)
         self.result, self.space = result, solution.space
         self.within = None
         if solution.support is not None:

@@ -74,10 +74,11 @@ def next_look(
         return None
     table = state.evaluations
     lowest = float(gp.data.y.min())
-    for place in space.to_inference(failed_points(table)):
-        gp = gp.append(place, lowest, 0.0)  # a failure is no reason to look there again
-    for place in waiting:
-        gp = gp.append(place, float(gp.pooled(place[None])[0][0]), 0.0)
+    failed = space.to_inference(failed_points(table))
+    if len(failed):  # a failure is no reason to look there again
+        gp = gp.append(failed, np.full(len(failed), lowest), 0.0)
+    if len(waiting):
+        gp = gp.append(waiting, gp.pooled(waiting)[0], 0.0)
     chance = chance_of_height(gp, places)
     best = int(chance.argmax())
     if chance[best] > SMALLEST_CHANCE:

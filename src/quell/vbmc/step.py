@@ -143,8 +143,7 @@ def _search(
     noise = NoiseTable.of(gp, single_sd)
     pending = state.space.to_inference(pending)
     gp = with_expected_values(gp, pending, _expected_sd(gp))
-    for place in avoided(state):
-        gp = gp.append_pending(place, 0.0)
+    gp = gp.append_pending(avoided(state), 0.0)
     within = None
     if checked and state.support is not None:
         within = partial(inside, state.support, state.space)
@@ -180,16 +179,13 @@ def _snapped(problem: Problem, space: InferenceSpace, x: FloatArray) -> FloatArr
 
 
 def with_expected_values(gp: GaussianProcess, places: FloatArray, sd: float) -> GaussianProcess:
-    """The surrogate as if each of the ``places`` (n, D) had given what is expected of it.
+    """The surrogate as if all of the ``places`` (n, D) had given what is expected of them.
 
     The variance falls as it will whatever the values are. The expected value leaves the pooled
     mean where it is, and makes the hyperparameter samples agree there: their disagreement is part
     of the uncertainty that attracted the point, and would attract the next one.
     """
-    for place in places:
-        mean, _ = gp.pooled(place[None])
-        gp = gp.append(place, float(mean[0]), sd)
-    return gp
+    return gp.append(places, gp.pooled(places)[0], sd) if len(places) else gp
 
 
 def _allowed(
