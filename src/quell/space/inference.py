@@ -335,7 +335,7 @@ class InferenceSpace:
                 clear[..., columns] &= away <= (0.5 - ALMOST_BOUND) * (g.upper - g.lower)
         return np.asarray(np.all(clear, axis=-1))
 
-    def plausible_range(self, rng: np.random.Generator, n: int = 100_000) -> FloatArray:
+    def plausible_range(self, rng: np.random.Generator, n: int = 10_000) -> FloatArray:
         """Widths (D,) of the plausible box along the axes of x; exactly one before whitening.
 
         After whitening: ``n`` uniform draws in the plausible box of the *original* space are
