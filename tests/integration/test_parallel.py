@@ -101,16 +101,44 @@ class TestThreads:
                 calls.append(1)
                 first = len(calls) == 1
             if first:
-                for _ in range(10):
+                for _ in range(11):
                     assert others.acquire(timeout=60)
             else:
                 others.release()
             return noisy(theta, rng)
 
         with ThreadPoolExecutor(2) as executor:
-            result = run(target, executor=executor, budget=12)
-        assert result.evaluations.index.tolist().index(0) >= 9  # asked for first, told at last
-        assert result.iterations[0].n_evaluations < 12
+            result = run(target, executor=executor, budget=13)
+        assert result.evaluations.index.tolist().index(0) >= 10  # asked for first, told at last
+        assert result.iterations[0].n_evaluations < 13
+
+    def test_a_worker_that_is_done_is_met_by_a_point_chosen_before(self, monkeypatch):
+        """While two are busy the third point is chosen; a single worker waits for its answer."""
+        from quell.run.session import Session
+
+        chosen, begun = [], []
+        ask = Session.ask
+
+        def noted(session):
+            asked = ask(session)
+            chosen.append(asked.index)
+            return asked
+
+        def target(theta, rng):
+            begun.append(len(chosen))
+            while workers > 1 and len(begun) == 1 and len(chosen) < 3:
+                time.sleep(0.001)
+            return noisy(theta, rng)
+
+        monkeypatch.setattr(Session, "ask", noted)
+        for workers in (2, 1):
+            chosen.clear()
+            begun.clear()
+            with ThreadPoolExecutor(workers) as executor:
+                run(target, executor=executor, workers=workers, budget=12)
+            assert len(chosen) == len(begun) == 12
+            if workers == 1:
+                assert begun == list(range(1, 13))
 
     def test_an_exact_target_under_auto(self):
         with ThreadPoolExecutor(3) as executor:

@@ -60,18 +60,34 @@ class Loop:
             answers = self.submit()
             if not (answers or self.pool.n_running) and self.is_over():
                 break
+            if not answers:
+                self.ask_ahead()
             for answer in answers or self.pool.wait():
+                self.receive(answer)
+            for answer in self.submit(ask=False):
                 self.receive(answer)
             self.absorb_and_show(display, callback)
 
-    def submit(self) -> list[Answered]:
+    def ask_ahead(self) -> None:
+        """Choose a point while all workers are busy, for the first of them that is done.
+
+        Else it would wait until its answer is absorbed and the next point chosen. A single worker
+        does wait: there, the answer is what the next point depends on.
+        """
+        if self.pool.n_running > 1 and not (self.waiting() or self.is_over()):
+            self.session.ask()
+
+    def submit(self, *, ask: bool = True) -> list[Answered]:
         """Keep the pool busy: one point at a time, so that it works while the next is chosen.
 
-        Returns the answer of a point that need not be evaluated, as soon as there is one.
+        Without ``ask`` only with points that have been chosen. Returns the answer of a point that
+        need not be evaluated, as soon as there is one.
         """
         pending = self.session.engine.pending
         while self.pool.n_free and not self.is_over():
             waiting = self.waiting()
+            if not (waiting or ask):
+                break
             asked = waiting[0] if waiting else self.session.ask()
             problem = self.session.engine.problem
             if problem.log_prior(asked.theta) == -np.inf:
