@@ -8,6 +8,7 @@ from helpers.vbmc import (
     SETTINGS,
     fitted_state,
     hand_fit,
+    make_iteration,
     make_problem,
     make_state,
     make_table,
@@ -20,7 +21,13 @@ from quell.gp import GaussianProcess, TrainedGP
 from quell.mixture import Mixture
 from quell.vbmc import absorb, propose
 from quell.vbmc.coverage import unseen_share
-from quell.vbmc.looks import chance_of_height, low_looks, next_look, room_around
+from quell.vbmc.looks import (
+    around_denied,
+    chance_of_height,
+    low_looks,
+    next_look,
+    room_around,
+)
 from quell.vbmc.state import Overview
 from quell.vbmc.warmup import leave_warmup
 
@@ -158,6 +165,43 @@ class TestAfterWarmup:
         table = make_table(PROBLEM, [[0.0], [1.0], [2.0]], [0.0, -15.0, -30.0], origin="look")
         assert low_looks(table, 20.0).tolist() == [False, False, True]
         assert not low_looks(make_table(PROBLEM, [[0.0]], [-np.inf], origin="look"), 20.0).any()
+
+
+class TestWhenTheAnswerIsSettled:
+    """One mode at −1.2 is known; the box has been looked at but between 0.5 and 1.5."""
+
+    THETA = np.concatenate([np.linspace(-2, 0.5, 21), np.linspace(1.5, 2, 5)])[:, None]
+
+    def state(self, *more, elbo_sd=0.001, stable=True):
+        """After warm-up; ``more`` are further places and values."""
+        theta = np.concatenate([self.THETA, np.array([place for place, _ in more]).reshape(-1, 1)])
+        values = -0.5 * ((theta[:, 0] + 1.2) / 0.15) ** 2
+        values[len(self.THETA) :] = [value for _, value in more]
+        mixture = Mixture([1.0], [[-0.3]], [0.0375], [1.0])
+        state = replace(one_mode_known(theta, values), trims=(10,), mixture=mixture)
+        state = leave_warmup(state)
+        last = make_iteration(elbo_sd=elbo_sd, stable=stable)
+        # With long scales the surrogate is sure that nothing is high between its points.
+        long = fit_to(state.training.data, length=0.5, output=1.0, mean=(0.0, -0.3, 0.0375))
+        overview = Overview(state.space, long.gp.theta, long.gp.weights)
+        return replace(state, fit=long, history=(last,), overview=overview)
+
+    def test_every_other_evaluation_is_a_look_at_the_emptiest_place(self):
+        found = looks(self.state(), 60)
+        assert 15 < len(found) < 45
+        assert all(abs(theta[0] - 1.0) < 0.25 for theta in found)
+
+    @pytest.mark.parametrize("unsettled", [{"stable": False}, {"elbo_sd": 0.1}])
+    def test_not_before(self, unsettled):
+        assert not looks(self.state(**unsettled), 60)
+
+    def test_an_evaluation_that_the_posterior_denies_is_looked_around(self):
+        state = self.state((1.2, -1.0))
+        near = state.space.to_original(around_denied(rng(), state, state.space))
+        assert len(near) == 16
+        assert np.median(np.abs(near - 1.2)) < 0.3
+        assert np.median(np.abs(near - 1.2)) > 0.05
+        assert not len(around_denied(rng(), self.state((1.2, -30.0)), state.space))
 
 
 class TestProposals:

@@ -11,7 +11,9 @@ around a single mode, no place has such a chance.
 
 A surrogate that has seen one wide mode is sure of the rest of the box, rightly or not. So after
 warm-up a few looks are at the emptiest places, whatever it says, until 5 (D + 1) evaluations are
-spread over the box. In warm-up they would only hold up the way to the posterior.
+spread over the box. In warm-up they would only hold up the way to the posterior. Once the answer is
+known more closely than anybody needs it, further evaluations of it tell nothing: then every other
+one is a look at the emptiest place, to the end.
 
 After warm-up the surrogate no longer knows the low evaluations, and so not where it is low. Looks
 are then guided by the surrogate of warm-up (`quell.vbmc.state.Overview`), with all evaluations.
@@ -36,10 +38,17 @@ from quell.vbmc.training_set import TrainingSet
 SMALLEST_CHANCE = 0.05
 #: Evaluations spread over the plausible box, so many times D + 1.
 SPREAD_PER_DIMENSION = 5
-#: Share of the points that may be looks, in warm-up and after.
-WARMUP_SHARE, LATER_SHARE = 0.5, 0.2
+#: Share of the points that may be looks: in warm-up, after it, and when the answer is settled.
+WARMUP_SHARE, LATER_SHARE, SETTLED_SHARE = 0.5, 0.2, 0.5
+#: An answer is settled if it is stable, with an SD of the ELBO below this (nats). A posterior that
+#: is off by so little cannot be told from the true one by any number of draws that people take.
+SETTLED_SD = 0.01
 #: Places compared.
 N_PLACES = 256
+#: Places compared around each evaluation that the posterior denies, and how many of these.
+PLACES_AROUND, MOST_DENIED = 16, 8
+#: So many SDs of its noise are taken off what an evaluation says against the posterior.
+DENIED_NOISE_SDS = 3.0
 #: Failed points that looks and the search keep away from.
 MOST_AVOIDED = 100
 #: The posterior's reach is this many times its components': as far as the acquisition function asks
@@ -56,38 +65,88 @@ def next_look(
     a few looks all of them have their say.
     """
     assert state.mixture is not None
-    if rng.random() >= (WARMUP_SHARE if state.warmup else LATER_SHARE):
+    settled = is_settled(state)
+    share = WARMUP_SHARE if state.warmup else SETTLED_SHARE if settled else LATER_SHARE
+    if rng.random() >= share:
         return None
     overview = Overview.of(state) if state.warmup else state.overview
     if overview is None:
         return None
     space = overview.space
-    theta = problem.snap(space.to_original(plausible_places(rng, space, N_PLACES)))
+    drawn = plausible_places(rng, space, N_PLACES)
+    near_denied = drawn[:0] if state.warmup else around_denied(rng, state, space)
+    theta = problem.snap(space.to_original(np.concatenate([drawn, near_denied])))
     x = state.space.to_inference(theta)
-    apart = ~within_reach(state.mixture, x, REACH) & state.space.clear_of_bounds(theta)
-    theta = theta[apart & (problem.log_prior(theta) > -np.inf)]
+    possible = state.space.clear_of_bounds(theta) & (problem.log_prior(theta) > -np.inf)
+    apart = ~within_reach(state.mixture, x, REACH)
+    apart[N_PLACES:] = True
+    apart &= possible
+    waiting = space.to_inference(pending)
+    likely = likely_height(rng, state, overview, theta[apart], waiting)
+    if likely is not None:
+        return theta[apart][likely]
+    wanted = 0 if state.warmup else SPREAD_PER_DIMENSION * (space.dimension + 1)
+    if not settled and n_spread(state.evaluations) + len(pending) >= wanted:
+        return None
+    theta = theta[possible if settled else apart]
     if not len(theta):
         return None
-    places, waiting = space.to_inference(theta), space.to_inference(pending)
-    gp = _surrogate(rng, state, overview)
+    known = np.concatenate([space.to_inference(state.evaluations.theta), waiting])
+    return theta[int(room_around(space.to_inference(theta), known).argmax())]
+
+
+def around_denied(rng: np.random.Generator, state: State, space: InferenceSpace) -> FloatArray:
+    """Places (n, D) near evaluations that are high, and not according to the posterior.
+
+    As near as the next evaluation is: what is high there may be narrow.
+    """
+    assert state.mixture is not None
+    table = state.evaluations
+    theta = table.theta[table.ok]
+    own = state.space.to_inference(theta)
+    y = table.log_joint[table.ok] + state.space.log_jacobian(own)
+    expected = state.mixture.log_density(own)
+    noise = DENIED_NOISE_SDS * np.nan_to_num(table.sd[table.ok])
+    depth, denied = y.max() - y, (y - y.max()) - (expected - expected.max())
+    high = high_depth(space.dimension)
+    rows = np.flatnonzero((depth < high) & (denied - noise > high))
+    rows = rows[np.argsort(depth[rows], kind="stable")][:MOST_DENIED]
+    if not len(rows):
+        return np.empty((0, space.dimension))
+    x = space.to_inference(theta)
+    distances = squared_distances(x[rows], x)
+    distances[distances == 0] = np.inf
+    reach = np.sqrt(distances.min(axis=1) / space.dimension)
+    steps = rng.standard_normal((PLACES_AROUND, len(rows), space.dimension))
+    return np.asarray((x[rows] + steps * reach[:, None]).reshape(-1, space.dimension))
+
+
+def likely_height(
+    rng: np.random.Generator, state: State, overview: Overview, theta: FloatArray,
+    waiting: FloatArray,
+) -> int | None:  # fmt: skip
+    """Which of the places θ (n, D_full) is likeliest to be high, if one is worth a look at all.
+
+    Points ``waiting`` (m, D) for an answer, in the overview's space, are taken to give what is
+    expected of them.
+    """
+    gp = _surrogate(rng, state, overview) if len(theta) else None
     if gp is None:
         return None
-    table = state.evaluations
-    lowest = float(gp.data.y.min())
-    failed = space.to_inference(failed_points(table))
+    failed = overview.space.to_inference(failed_points(state.evaluations))
     if len(failed):  # a failure is no reason to look there again
-        gp = gp.append(failed, np.full(len(failed), lowest), 0.0)
+        gp = gp.append(failed, np.full(len(failed), float(gp.data.y.min())), 0.0)
     if len(waiting):
         gp = gp.append(waiting, gp.pooled(waiting)[0], 0.0)
-    chance = chance_of_height(gp, places)
+    chance = chance_of_height(gp, overview.space.to_inference(theta))
     best = int(chance.argmax())
-    if chance[best] > SMALLEST_CHANCE:
-        return theta[best]
-    wanted = 0 if state.warmup else SPREAD_PER_DIMENSION * (space.dimension + 1)
-    if n_spread(table) + len(pending) >= wanted:
-        return None
-    known = np.concatenate([space.to_inference(table.theta), waiting])
-    return theta[int(room_around(places, known).argmax())]
+    return best if chance[best] > SMALLEST_CHANCE else None
+
+
+def is_settled(state: State) -> bool:
+    """Whether nothing is left to learn about the posterior that has been found."""
+    last = state.history[-1] if state.history else None
+    return last is not None and last.stable and last.elbo_sd < SETTLED_SD
 
 
 def failed_points(table: Evaluations) -> FloatArray:
