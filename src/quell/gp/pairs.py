@@ -8,6 +8,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.gp.model import NUGGET, Hyperparameters, noise_variance
+from quell.native import kernels
 
 
 class Pairs:
@@ -33,6 +34,10 @@ class Pairs:
 
     def fill_kernel(self, out: FloatArray, hyper: Hyperparameters) -> None:
         """Write κ(x_n, x_m), n > m, into the strictly lower triangle of ``out`` (Fortran order)."""
+        if kernels is not None:
+            weights, variance = 0.5 / hyper.lengths**2, float(hyper.output_variance)
+            kernels.fill_kernel(out.T, self._squares, weights, variance, self.size)
+            return
         condensed = (-0.5 / hyper.lengths**2) @ self._squares
         np.exp(condensed, out=condensed)
         condensed *= hyper.output_variance
