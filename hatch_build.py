@@ -35,7 +35,9 @@ def compile_kernels() -> Path | None:
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
     out = HERE / MODULE
     built = out.with_suffix(".new")
-    shared = ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    shared = (
+        ["-bundle", "-undefined", "dynamic_lookup"] if sys.platform == "darwin" else ["-shared"]
+    )
     command = [
         *shlex.split(compiler), "-O3", "-std=c11", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
         *shared, f"-I{sysconfig.get_path('include')}",

@@ -14,7 +14,7 @@ import os
 from types import ModuleType
 
 
-def _kernels() -> ModuleType | None:
+def _load() -> ModuleType | None:
     if os.environ.get("QUELL_NATIVE") == "0":
         return None
     try:
@@ -25,4 +25,4 @@ def _kernels() -> ModuleType | None:
 
 
 #: The compiled module, or None.
-kernels: ModuleType | None = _kernels()
+kernels: ModuleType | None = _load()
