@@ -11,6 +11,7 @@ to where rounding is magnified: a run can be repeated exactly on one machine wit
 """
 
 import os
+from importlib import import_module
 from types import ModuleType
 
 
@@ -18,10 +19,9 @@ def _load() -> ModuleType | None:
     if os.environ.get("QUELL_NATIVE") == "0":
         return None
     try:
-        from quell.native import _kernels
+        return import_module("quell.native._kernels")
     except ImportError:
         return None
-    return _kernels
 
 
 #: The compiled module, or None.
