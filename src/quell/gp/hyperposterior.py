@@ -13,6 +13,7 @@ from quell.gp.factor import FactorisationError, factorise
 from quell.gp.marginal import MarginalLikelihood, mean_jacobian
 from quell.gp.model import mean_function
 from quell.gp.prior import HyperparameterPrior
+from quell.native import kernels
 
 #: Step of the forward differences of gradients, in u (scales are of order one there).
 _DIFFERENCE_STEP = 1e-4
@@ -35,6 +36,20 @@ class Hyperposterior:
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Log density of u (size,) and its gradient."""
         self.evaluations += 1
+        if kernels is None:
+            return self._by_numpy(u)
+        marginal, gradient = self.marginal, np.empty(self.prior.layout.size)
+        value = kernels.hyperposterior(
+            np.ascontiguousarray(u, dtype=float),
+            *self.prior.as_table,
+            marginal.observations,
+            marginal.room,
+            gradient,
+        )
+        return value, gradient
+
+    def _by_numpy(self, u: FloatArray) -> tuple[float, FloatArray]:
+        """The same as a call."""
         theta = self.prior.constrain(u)
         try:
             likelihood, likelihood_gradient = self.marginal(theta)

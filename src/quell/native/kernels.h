@@ -32,5 +32,7 @@ int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name);
 
 /* The functions of the module, one file each. */
 PyObject *fill_kernel(PyObject *module, PyObject *arguments);
+PyObject *marginal_likelihood(PyObject *module, PyObject *arguments);
+PyObject *hyperposterior(PyObject *module, PyObject *arguments);
 
 #endif

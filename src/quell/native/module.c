@@ -46,6 +46,8 @@ int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name)
 
 static PyMethodDef functions[] = {
     {"fill_kernel", fill_kernel, METH_VARARGS, "See quell.gp.pairs."},
+    {"marginal_likelihood", marginal_likelihood, METH_VARARGS, "See quell.gp.marginal."},
+    {"hyperposterior", hyperposterior, METH_VARARGS, "See quell.gp.hyperposterior."},
     {NULL, NULL, 0, NULL},
 };
 
