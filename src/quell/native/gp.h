@@ -36,4 +36,11 @@ void inverse_from_factor(double *lower, int n);
 int log_marginal(const struct observations *data, const double *theta, Py_ssize_t size,
                  double *value, double *gradient);
 
+/* Points (m, D) as their columns (D, m). */
+void columns_of(double *out, const double *points, ptrdiff_t m, ptrdiff_t dimension);
+
+/* The kernel between a point (D,) and m points, given as columns (D, m); out (m,). */
+void kernel_row(double *out, const double *point, const double *columns, const double *lengths,
+                double variance, ptrdiff_t m, ptrdiff_t dimension);
+
 #endif

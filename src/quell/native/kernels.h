@@ -25,6 +25,9 @@ extern void (*dtrmm)(char *, char *, char *, char *, int *, int *, double *, dou
                      double *, int *);
 extern void (*dgemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *,
                      int *, double *, double *, int *);
+extern void (*dtrsv)(char *, char *, char *, int *, double *, int *, double *, int *);
+extern void (*dgemv)(char *, int *, int *, double *, double *, int *, double *, int *, double *,
+                     double *, int *);
 int find_linear_algebra(void);
 
 /* Whether a buffer holds n doubles; sets an error that names it if not. */
@@ -34,5 +37,8 @@ int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name);
 PyObject *fill_kernel(PyObject *module, PyObject *arguments);
 PyObject *marginal_likelihood(PyObject *module, PyObject *arguments);
 PyObject *hyperposterior(PyObject *module, PyObject *arguments);
+PyObject *cross_kernel(PyObject *module, PyObject *arguments);
+PyObject *local_prediction(PyObject *module, PyObject *arguments);
+PyObject *lookahead(PyObject *module, PyObject *arguments);
 
 #endif

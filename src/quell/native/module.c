@@ -11,6 +11,9 @@ void (*dtrmm)(char *, char *, char *, char *, int *, int *, double *, double *, 
               int *);
 void (*dgemm)(char *, char *, int *, int *, int *, double *, double *, int *, double *, int *,
               double *, double *, int *);
+void (*dtrsv)(char *, char *, char *, int *, double *, int *, double *, int *);
+void (*dgemv)(char *, int *, int *, double *, double *, int *, double *, int *, double *, double *,
+              int *);
 
 /* A function that SciPy offers to compiled code, from a module's table of capsules. */
 static int find(const char *module_name, const char *name, void *place)
@@ -32,7 +35,8 @@ int find_linear_algebra(void)
     return find(lapack, "dpotrf", &dpotrf) || find(lapack, "dpotri", &dpotri) ||
            find(lapack, "dpotrs", &dpotrs) || find(lapack, "dtrtrs", &dtrtrs) ||
            find(lapack, "dtrtri", &dtrtri) || find(lapack, "dlauum", &dlauum) ||
-           find(blas, "dtrmm", &dtrmm) || find(blas, "dgemm", &dgemm);
+           find(blas, "dtrmm", &dtrmm) || find(blas, "dgemm", &dgemm) ||
+           find(blas, "dtrsv", &dtrsv) || find(blas, "dgemv", &dgemv);
 }
 
 int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name)
@@ -48,6 +52,9 @@ static PyMethodDef functions[] = {
     {"fill_kernel", fill_kernel, METH_VARARGS, "See quell.gp.pairs."},
     {"marginal_likelihood", marginal_likelihood, METH_VARARGS, "See quell.gp.marginal."},
     {"hyperposterior", hyperposterior, METH_VARARGS, "See quell.gp.hyperposterior."},
+    {"cross_kernel", cross_kernel, METH_VARARGS, "See quell.gp.model."},
+    {"local_prediction", local_prediction, METH_VARARGS, "See quell.gp.gradients."},
+    {"lookahead", lookahead, METH_VARARGS, "See quell.acquisition.interquantile."},
     {NULL, NULL, 0, NULL},
 };
 
