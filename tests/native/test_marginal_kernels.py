@@ -129,8 +129,9 @@ def test_hyperposterior_is_that_of_numpy(dimension, size, noise, seed):
         patch.setattr("quell.gp.hyperposterior.kernels", None)
         patch.setattr("quell.gp.marginal.kernels", None)
         patch.setattr("quell.gp.pairs.kernels", None)
-        expected = target(u)
+        expected, score = target(u), target.score(theta)
     assert_same(target(u), expected, condition)
+    assert target.score(theta) == pytest.approx(score, rel=max(1e-11, 1e-14 * condition))
 
 
 def make_target(data):
@@ -148,6 +149,9 @@ def test_hyperposterior_without_a_density_is_minus_infinity(value):
         density, gradient = target(bad)
         assert density == -np.inf
         np.testing.assert_array_equal(gradient, np.zeros_like(u))
+    theta = target.prior.start.copy()
+    theta[target.prior.layout.output_scale] = np.nan
+    assert target.score(theta) == -np.inf
 
 
 def test_whole_numbers_and_strides_are_no_trouble():

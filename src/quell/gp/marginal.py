@@ -22,8 +22,8 @@ from quell.gp.pairs import Pairs, kernel_diagonal
 from quell.native import kernels
 
 LOG_2PI = float(np.log(2 * np.pi))
-#: In place of a gradient that is not wanted.
-_NONE = np.empty(0)
+#: For a compiled kernel, in place of a gradient that is not wanted.
+NO_GRADIENT = np.empty(0)
 
 
 class MarginalLikelihood:
@@ -51,7 +51,7 @@ class MarginalLikelihood:
 
     def value(self, theta: FloatArray) -> float:
         """log p(y | θ) alone."""
-        value = self._compiled(theta, _NONE)
+        value = self._compiled(theta, NO_GRADIENT)
         return self._solve(self.layout.unpack(theta))[0] if value is None else value
 
     def __call__(self, theta: FloatArray) -> tuple[float, FloatArray]:

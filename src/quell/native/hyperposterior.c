@@ -34,6 +34,22 @@ static double constrain(const double *prior, Py_ssize_t size, double u)
     return theta > prior[HIGHEST * size] ? prior[HIGHEST * size] : theta; /* nan stays nan */
 }
 
+/* The prior density of theta, without its constant; its gradient is added, unless that is NULL. */
+static double log_prior(const double *prior, const double *theta, Py_ssize_t size, double *gradient)
+{
+    double value = 0.0;
+    for (Py_ssize_t p = 0; p < size; p++) {
+        const double scale = prior[SCALE * size + p];
+        const double z = (theta[p] - prior[LOCATION * size + p]) / scale;
+        if (isnan(scale))
+            continue;
+        value -= 0.5 * (STUDENT_DF + 1) * log1p(z * z / STUDENT_DF);
+        if (gradient)
+            gradient[p] -= (STUDENT_DF + 1) * z / (STUDENT_DF + z * z) / scale;
+    }
+    return value;
+}
+
 /* The density of u, and its gradient; -inf and zeros where there is none. */
 static double log_density(const struct observations *data, const double *prior, double constant,
                           const double *u, Py_ssize_t size, double *gradient)
@@ -43,17 +59,12 @@ static double log_density(const struct observations *data, const double *prior, 
         theta[p] = constrain(prior + p, size, u[p]);
     int good = log_marginal(data, theta, size, &likelihood, gradient);
     if (good)
-        value = likelihood + constant;
+        value = likelihood + constant + log_prior(prior, theta, size, gradient);
     for (Py_ssize_t p = 0; good && p < size; p++) {
-        const double *of = prior + p, softness = of[SOFTNESS * size], scale = of[SCALE * size];
+        const double *of = prior + p, softness = of[SOFTNESS * size];
         const double below = (u[p] - of[LOWER * size]) / softness;
         const double above = (u[p] - of[UPPER * size]) / softness;
         const double log_slope = -softplus(-below) - softplus(above) + of[LOG_GAP * size];
-        if (!isnan(scale)) {
-            const double z = (theta[p] - of[LOCATION * size]) / scale;
-            value -= 0.5 * (STUDENT_DF + 1) * log1p(z * z / STUDENT_DF);
-            gradient[p] -= (STUDENT_DF + 1) * z / (STUDENT_DF + z * z) / scale;
-        }
         value += log_slope;
         gradient[p] *= exp(log_slope);
         gradient[p] += (logistic(-below) - logistic(above)) / softness;
@@ -66,7 +77,8 @@ static double log_density(const struct observations *data, const double *prior, 
     return good ? value : -INFINITY;
 }
 
-/* hyperposterior(u, prior, constant, observations, work, gradient): the log density. */
+/* hyperposterior(u, prior, constant, observations, work, gradient): the log density of u, and its
+ * gradient; with an empty gradient, that of theta, which then stands in place of u. */
 PyObject *hyperposterior(PyObject *module, PyObject *arguments)
 {
     (void)module;
@@ -79,8 +91,12 @@ PyObject *hyperposterior(PyObject *module, PyObject *arguments)
     struct observations data;
     const int good = read_observations(&data, &table, &work, size) &&
                      has_doubles(&prior, N_ROWS * size, "prior") &&
-                     has_doubles(&gradient, size, "gradient");
-    if (good)
+                     (gradient.len == 0 || has_doubles(&gradient, size, "gradient"));
+    if (good && !gradient.len)
+        value = log_marginal(&data, u.buf, size, &value, NULL)
+                    ? value + constant + log_prior(prior.buf, u.buf, size, NULL)
+                    : -INFINITY;
+    else if (good)
         value = log_density(&data, prior.buf, constant, u.buf, size, gradient.buf);
     PyBuffer_Release(&u);
     PyBuffer_Release(&prior);
