@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -152,6 +153,20 @@ def test_hyperposterior_without_a_density_is_minus_infinity(value):
     theta = target.prior.start.copy()
     theta[target.prior.layout.output_scale] = np.nan
     assert target.score(theta) == -np.inf
+
+
+def test_a_gradient_that_is_not_finite_is_refused():
+    """A length so short that its inverse square overflows: a finite value, but a slope of 0/0."""
+    target = make_target(make_data(1, 9, "known"))
+    lower = target.prior.lower.copy()
+    lower[0] = -1000.0
+    target = Hyperposterior(target.marginal, replace(target.prior, lower=lower))
+    theta = target.prior.start.copy()
+    theta[0] = -500.0
+    assert np.isfinite(target.score(theta))
+    density, gradient = target(target.prior.unconstrain(theta))
+    assert density == -np.inf
+    np.testing.assert_array_equal(gradient, np.zeros_like(theta))
 
 
 def test_whole_numbers_and_strides_are_no_trouble():
