@@ -19,7 +19,7 @@ RUNS ?= $(or $(wildcard benchmarks/results/study/*.jsonl),\
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
 
-$(VENV)/.dev: pyproject.toml
+$(VENV)/.dev: pyproject.toml hatch_build.py $(wildcard src/quell/native/*.[ch])
 	$(PYTHON) -c 'import sys; sys.exit("Quell needs Python 3.11 or newer; set PYTHON=python3.11") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip

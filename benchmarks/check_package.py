@@ -14,12 +14,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 RUN = """
-import quell
+import quell, quell.native
 problem = quell.Problem(lambda theta, rng: (-theta[0] ** 2 + rng.standard_normal(), 1.0),
                         lower=-9, upper=9, plausible_lower=-3, plausible_upper=3)
 result = quell.infer(problem, budget=50, seed=1, progress=False)
 result.save("fit.quell")
 print(quell.__version__, quell.__file__, quell.load("fit.quell").status)
+print("kernels:", "none" if quell.native.kernels is None else "compiled")
 """
 #: What an environment with the package alone may not have.
 TOOLS = ("pytest", "mypy", "ruff", "sphinx", "matplotlib", "pandas", "hypothesis")
@@ -31,7 +32,7 @@ def run(*command, folder):
     return done.stdout
 
 
-def check(built, folder):
+def check(built, folder, has_kernels):
     """Install a file into a new environment and make a run there."""
     environment = folder / f"with-{built.suffix[1:]}"
     venv.create(environment, with_pip=True)
@@ -44,6 +45,8 @@ def check(built, folder):
     said = run(python, "-c", RUN, folder=folder)
     if str(environment) not in said:
         raise SystemExit(f"another quell was imported: {said}")
+    if ("kernels: compiled" in said) != has_kernels:
+        raise SystemExit(f"{built.name} should have kernels: {has_kernels}, but {said}")
     run(environment / "bin" / "quell", "show", "fit.quell", folder=folder)
     print(f"{built.name}: {built.stat().st_size / 1000:.0f} kB; {', '.join(sorted(there - {''}))}")
 
@@ -59,8 +62,11 @@ def main():
             raise SystemExit(f"{wheel.name} has {strays[:5]}")
         if "quell/py.typed" not in names:
             raise SystemExit(f"{wheel.name} has no py.typed: types would not be seen")
+        has_kernels = any(n.startswith("quell/native/_kernels") for n in names)
+        if has_kernels == wheel.name.endswith("none-any.whl"):
+            raise SystemExit(f"{wheel.name} is tagged for the wrong platforms, as to its kernels")
         for built in (wheel, sdist):
-            check(built, folder)
+            check(built, folder, has_kernels)
 
 
 if __name__ == "__main__":

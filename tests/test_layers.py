@@ -13,7 +13,7 @@ from helpers.import_graph import cycles, module_imports, room_imports, room_of
 import quell
 
 LAYERS = (
-    ("arrays", "errors", "text", "threads", "version"),
+    ("arrays", "errors", "native", "text", "threads", "version"),
     ("archive", "checks", "distances"),
     ("interface", "streams"),
     ("priors", "space"),

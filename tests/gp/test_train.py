@@ -239,13 +239,13 @@ def test_a_search_leaves_a_mode_that_is_overtaken(fits):
 def test_many_data_are_searched_by_a_part_of_them(monkeypatch):
     data = wavy_data(3, 200)
     sizes = []
-    original = MarginalLikelihood.value
+    original = Hyperposterior.score
 
     def spy(self, theta):
-        sizes.append(self.data.size)
+        sizes.append(self.marginal.data.size)
         return original(self, theta)
 
-    monkeypatch.setattr(MarginalLikelihood, "value", spy)
+    monkeypatch.setattr(Hyperposterior, "score", spy)
     searched = find_mode(rng(4), target_of(data))
     assert set(sizes) == {SCOUTING_DATA}
     target = target_of(data)

@@ -16,6 +16,8 @@ because one point often changes the loss by a thousandth. With p = u(s + s')/2 a
     2 [sinh(us) - sinh(us')] = 4 cosh p sinh δ = e^{us} (1 + e^{-2p}) (1 - e^{-2δ}).
 """
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -25,6 +27,7 @@ from quell.acquisition.situation import Situation
 from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.gradients import LocalPrediction
+from quell.native import kernels
 
 #: u = Φ⁻¹(p_u) with the quantile p_u = 0.75 (paper, section 3.3).
 U = float(ndtri(0.75))
@@ -48,6 +51,12 @@ class ReductionScore(SurrogateScore):
         exponent = U * self.sd + log_weights
         self._log_scale = float(exponent.max())
         self._terms = np.exp(exponent - self._log_scale)  # W e^{us}, the largest one 1
+        if kernels is not None:  # those want their arrays in this order
+            self._observed = np.ascontiguousarray(gp.x)
+            self._points = np.broadcast_to(
+                np.ascontiguousarray(points), (gp.n_samples, *points.shape[-2:])
+            )
+            self._solved = np.ascontiguousarray(np.swapaxes(self.ahead.solved, 1, 2))
 
     def _scores(
         self, x: FloatArray, noise: FloatArray
@@ -67,6 +76,8 @@ class ReductionScore(SurrogateScore):
     def _score_and_gradient(
         self, local: LocalPrediction, noise: FloatArray
     ) -> tuple[float, FloatArray]:
+        if kernels is not None:
+            return self._compiled(kernels.lookahead, local, noise)
         prior, covariance = self.ahead.local(local)
         total = (local.variance + noise)[:, None]
         after, tail, drop = _lookahead_terms(self.sd, covariance.copy(), total)
@@ -81,6 +92,33 @@ class ReductionScore(SurrogateScore):
             by_variance = -(by_tau_squared * covariance**2).sum(axis=1) / total[:, 0] ** 2
             gradient = self.ahead.local_gradient(local, prior, by_covariance, by_variance)
         return self._log_scale + float(np.log(reduction)), gradient
+
+    def _compiled(
+        self, lookahead: Callable[..., float], local: LocalPrediction, noise: FloatArray
+    ) -> tuple[float, FloatArray]:
+        """The same by a compiled kernel, which returns the reduction of one sample's loss."""
+        hyper = self.gp.hyper
+        total = local.variance + noise
+        reduction, gradient = 0.0, np.zeros_like(local.x)
+        for s in range(self.gp.n_samples):
+            reduction += lookahead(
+                np.ascontiguousarray(local.x),
+                self._observed,
+                hyper.lengths[s],
+                local.cross[s],
+                local.solved[s],
+                self._points[s],
+                self._solved[s],
+                self.sd[s],
+                self._terms[s],
+                gradient,
+                hyper.output_variance[s],
+                total[s],
+            )
+        if not reduction > 0:
+            return -np.inf, np.zeros_like(local.x)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._log_scale + float(np.log(reduction)), gradient / reduction
 
 
 def _lookahead_terms(

@@ -16,6 +16,7 @@ from quell.arrays import FloatArray
 from quell.checks import vector
 from quell.gp.pooling import between_divisor, between_variance
 from quell.gp.posterior import GaussianProcess
+from quell.native import kernels
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,21 @@ class LocalPrediction:
     def at(cls, gp: GaussianProcess, x: ArrayLike) -> "LocalPrediction":
         """The prediction of ``gp`` at ``x`` (D,)."""
         x = vector("x", x, gp.dimension)
+        if kernels is None:
+            return cls._by_numpy(gp, x)
+        n_samples, m = gp.alpha.shape
+        out = np.empty(n_samples * (2 * m + 2))
+        arrays = (x, gp.x, gp.theta, gp.factors, gp.alpha)
+        kernels.local_prediction(*map(np.ascontiguousarray, arrays), out)
+        size = n_samples * m
+        cross, solved = out[: 2 * size].reshape(2, n_samples, m)
+        mean, variance = out[2 * size :].reshape(2, n_samples)
+        mean += gp.known(x)
+        return cls(gp, x, cross, solved, mean, variance)
+
+    @classmethod
+    def _by_numpy(cls, gp: GaussianProcess, x: FloatArray) -> "LocalPrediction":
+        """The same as :meth:`at`."""
         hyper = gp.hyper
         cross = squared_exponential(gp, gp.x - x)
         mean = np.einsum("sm,sm->s", cross, gp.alpha)

@@ -3,6 +3,7 @@
 log p(u | y) = log p(y | θ(u)) + log p(θ(u)) + Σ log dθ/du + constant
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,10 @@ from scipy.linalg import lapack, solve_triangular
 
 from quell.arrays import FloatArray
 from quell.gp.factor import FactorisationError, factorise
-from quell.gp.marginal import MarginalLikelihood, mean_jacobian
+from quell.gp.marginal import NO_GRADIENT, MarginalLikelihood, mean_jacobian
 from quell.gp.model import mean_function
 from quell.gp.prior import HyperparameterPrior
+from quell.native import kernels
 
 #: Step of the forward differences of gradients, in u (scales are of order one there).
 _DIFFERENCE_STEP = 1e-4
@@ -35,6 +37,22 @@ class Hyperposterior:
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
         """Log density of u (size,) and its gradient."""
         self.evaluations += 1
+        if kernels is None:
+            return self._by_numpy(u)
+        gradient = np.empty(self.prior.layout.size)
+        return self._compiled(kernels.hyperposterior, u, gradient), gradient
+
+    def _compiled(
+        self, kernel: Callable[..., float], vector: FloatArray, gradient: FloatArray
+    ) -> float:
+        """The log density of u, with its gradient; or that of θ, where that is empty."""
+        table, constant = self.prior.as_table
+        vector = np.ascontiguousarray(vector, dtype=float)
+        marginal = self.marginal
+        return kernel(vector, table, constant, marginal.observations, marginal.room, gradient)
+
+    def _by_numpy(self, u: FloatArray) -> tuple[float, FloatArray]:
+        """The same as a call."""
         theta = self.prior.constrain(u)
         try:
             likelihood, likelihood_gradient = self.marginal(theta)
@@ -50,6 +68,8 @@ class Hyperposterior:
 
     def score(self, theta: FloatArray) -> float:
         """Log posterior density of θ itself, for ranking candidate starts; -inf on failure."""
+        if kernels is not None:
+            return self._compiled(kernels.hyperposterior, theta, NO_GRADIENT)
         try:
             return self.marginal.value(theta) + self.prior.log_density(theta)[0]
         except FactorisationError:

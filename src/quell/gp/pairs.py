@@ -1,13 +1,18 @@
 """The kernel between all pairs of training points, for many hyperparameters.
 
-The squared differences of the pairs, D N (N - 1)/2 numbers, are kept: distances for new length
-scales are then one product of a vector with a matrix, and half of the exponentials are saved.
+Without compiled kernels the squared differences of the pairs, D N (N - 1)/2 numbers, are kept:
+distances for new length scales are then one product of a vector with a matrix, and half of the
+exponentials are saved.
 """
 
+from functools import cached_property
+
 import numpy as np
+from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
 from quell.gp.model import NUGGET, Hyperparameters, noise_variance
+from quell.native import kernels
 
 
 class Pairs:
@@ -22,21 +27,31 @@ class Pairs:
 
     def __init__(self, x: FloatArray) -> None:
         self.size = len(x)
+        self._columns = np.ascontiguousarray(x.T)
+
+    @cached_property
+    def _squares(self) -> tuple[NDArray[np.intp], FloatArray]:
+        """Places of the pairs in a lower triangle, and their squared differences (D, pairs)."""
         above, below = np.triu_indices(self.size, 1)
-        # Places in a lower triangle in Fortran order, where a column is one run.
-        self._places = above * self.size + below
+        all_squares = np.empty((len(self._columns), len(above)))
         # Subtracted before squared: exact for near-duplicates.
-        self._squares = np.empty((x.shape[1], len(above)))
-        for squares, column in zip(self._squares, x.T, strict=True):
+        for squares, column in zip(all_squares, self._columns, strict=True):
             np.subtract(column[above], column[below], out=squares)
             np.square(squares, out=squares)
+        # In Fortran order, where a column is one run.
+        return above * self.size + below, all_squares
 
     def fill_kernel(self, out: FloatArray, hyper: Hyperparameters) -> None:
         """Write κ(x_n, x_m), n > m, into the strictly lower triangle of ``out`` (Fortran order)."""
-        condensed = (-0.5 / hyper.lengths**2) @ self._squares
+        if kernels is not None:
+            weights, variance = 0.5 / hyper.lengths**2, float(hyper.output_variance)
+            kernels.fill_kernel(out.T, self._columns, weights, variance)
+            return
+        places, squares = self._squares
+        condensed = (-0.5 / hyper.lengths**2) @ squares
         np.exp(condensed, out=condensed)
         condensed *= hyper.output_variance
-        out.ravel(order="K")[self._places] = condensed
+        out.ravel(order="K")[places] = condensed
 
     def covariance(self, hyper: Hyperparameters, reported: FloatArray) -> FloatArray:
         """Lower triangle (zeros above) of K_y of one sample, noise and nugget included.

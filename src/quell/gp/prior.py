@@ -142,6 +142,12 @@ class HyperparameterPrior:
         """log(1 - e^{(a-b)/τ})."""
         return np.log1p(-np.exp((self.lower - self.upper) / self.softness))
 
+    @cached_property
+    def as_table(self) -> tuple[FloatArray, float]:
+        """All that a compiled kernel needs: an array (8, size), and the log constant."""
+        rows = [self.lower, self.upper, self.softness, *self._margins, self._log_gap]
+        return np.array([*rows, self.location, self.scale]), self._constants[3]
+
     def constrain(self, u: FloatArray) -> FloatArray:
         """θ(u), strictly inside the bounds; works on (..., size)."""
         below = np.logaddexp(0.0, (u - self.lower) / self.softness)
