@@ -40,6 +40,7 @@ def compile_kernels() -> Path | None:
     )
     command = [
         *shlex.split(compiler), "-O3", "-std=c11", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
+        "-fopenmp-simd", "-ffp-contract=fast",
         *shared, f"-I{sysconfig.get_path('include')}",
         *shlex.split(os.environ.get("CFLAGS", "")),
         *sorted(str(source) for source in HERE.glob("*.c")), "-lm", "-o", str(built),

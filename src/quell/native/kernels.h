@@ -30,7 +30,15 @@ int find_linear_algebra(void);
 /* Whether a buffer holds n doubles; sets an error that names it if not. */
 int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name);
 
+/* The buffers of the first n arguments, the first of them writable, all contiguous. 0 with an error
+ * set, and nothing taken, if there are not n_arguments in all or one is no such buffer. */
+int take_buffers(PyObject *arguments, Py_buffer *buffers, Py_ssize_t n, Py_ssize_t n_arguments);
+void release_buffers(Py_buffer *buffers, Py_ssize_t n);
+Py_ssize_t count_doubles(const Py_buffer *buffer);
+
 /* The functions of the module, one file each. */
 PyObject *fill_kernel(PyObject *module, PyObject *arguments);
+PyObject *entropy(PyObject *module, PyObject *arguments);
+PyObject *expected_log_joint(PyObject *module, PyObject *arguments);
 
 #endif

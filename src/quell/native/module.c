@@ -46,6 +46,8 @@ int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name)
 
 static PyMethodDef functions[] = {
     {"fill_kernel", fill_kernel, METH_VARARGS, "See quell.gp.pairs."},
+    {"entropy", entropy, METH_VARARGS, "See quell.mixture.entropy."},
+    {"expected_log_joint", expected_log_joint, METH_VARARGS, "See quell.quadrature."},
     {NULL, NULL, 0, NULL},
 };
 
