@@ -1,5 +1,6 @@
 /* Taking and giving back the arrays of a call. */
 #include "kernels.h"
+#include <string.h>
 
 int take_buffers(PyObject *arguments, Py_buffer *buffers, Py_ssize_t n, Py_ssize_t n_arguments)
 {
@@ -8,12 +9,18 @@ int take_buffers(PyObject *arguments, Py_buffer *buffers, Py_ssize_t n, Py_ssize
                      PyTuple_Size(arguments));
         return 0;
     }
-    for (Py_ssize_t i = 0; i < n; i++)
-        if (PyObject_GetBuffer(PyTuple_GetItem(arguments, i), buffers + i,
-                               i == 0 ? PyBUF_WRITABLE : PyBUF_SIMPLE)) {
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const int flags = PyBUF_FORMAT | (i == 0 ? PyBUF_WRITABLE : PyBUF_SIMPLE);
+        if (PyObject_GetBuffer(PyTuple_GetItem(arguments, i), buffers + i, flags)) {
             release_buffers(buffers, i);
             return 0;
         }
+        if (!buffers[i].format || strcmp(buffers[i].format, "d")) {
+            release_buffers(buffers, i + 1);
+            PyErr_Format(PyExc_ValueError, "argument %zd must hold doubles", i + 1);
+            return 0;
+        }
+    }
     return 1;
 }
 

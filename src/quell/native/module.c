@@ -48,6 +48,8 @@ static PyMethodDef functions[] = {
     {"fill_kernel", fill_kernel, METH_VARARGS, "See quell.gp.pairs."},
     {"entropy", entropy, METH_VARARGS, "See quell.mixture.entropy."},
     {"expected_log_joint", expected_log_joint, METH_VARARGS, "See quell.quadrature."},
+    {"edges_expectation", edges_expectation, METH_VARARGS, "See quell.space.edges."},
+    {"penalty", penalty, METH_VARARGS, "See quell.variational.objective."},
     {NULL, NULL, 0, NULL},
 };
 
