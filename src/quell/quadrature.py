@@ -17,6 +17,7 @@ of E[G] between samples. Gradients are in the order of ``Mixture.to_vector``.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from quell.arrays import FloatArray
 from quell.gp.pooling import between_divisor, between_variance, pooled_mean
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import Mixture
+from quell.native import kernels
 
 #: Floor of a variance that rounding may have made negative.
 VARIANCE_FLOOR = float(np.finfo(np.float64).eps)
@@ -105,9 +107,13 @@ class Quadrature:
 
     def mean_and_gradient(self, mixture: Mixture) -> tuple[float, FloatArray]:
         """E[G] over all samples and its gradient, (K D + K + D + K,)."""
+        weights = self.gp.weights
+        if kernels is not None:
+            means, combined = self._compiled_mean(mixture, weights)
+            return float(weights @ means), combined
         overlaps = self._overlaps(mixture)
         means, gradient = self._mean_terms(mixture, overlaps)
-        return float(self.gp.weights @ means), gradient.combine(self.gp.weights)
+        return float(weights @ means), gradient.combine(weights)
 
     def lower_bound_and_gradient(self, mixture: Mixture, beta: float) -> tuple[float, FloatArray]:
         """E[G] - β SD[G], the pessimistic value of G, and its gradient.
@@ -125,12 +131,18 @@ class Quadrature:
         gp = self.gp
         overlaps = self._overlaps(mixture)
         means, mean_gradient = self._mean_terms(mixture, overlaps)
+        if kernels is not None:  # to the last digit what β = 0 gives
+            means = self._compiled_mean(mixture, gp.weights)[0]
         variances, variance_gradient = self._variance_terms(mixture, overlaps)
         mean = float(gp.weights @ means)
         within = float(gp.weights @ np.maximum(variances, VARIANCE_FLOOR))
         sd = float(np.sqrt(within + between_variance(means, gp.weights)))
         between_slope = gp.weights * (means - mean) / between_divisor(gp.weights)
-        gradient = mean_gradient.combine(gp.weights - beta / sd * between_slope)
+        coefficients = gp.weights - beta / sd * between_slope
+        if kernels is not None:
+            gradient = self._compiled_mean(mixture, coefficients)[1]
+        else:
+            gradient = mean_gradient.combine(coefficients)
         floored = variances <= VARIANCE_FLOOR  # constant there
         gradient -= variance_gradient.combine(np.where(floored, 0.0, beta / (2 * sd) * gp.weights))
         return mean - beta * sd, gradient
@@ -138,10 +150,7 @@ class Quadrature:
     def kernel_means(self, mixture: Mixture) -> "KernelMeans":
         """E_k[κ(·, x)] as a function of x: the prior covariance of E_k[f] with f(x)."""
         hyper = self.gp.hyper
-        if mixture.dimension != self.gp.dimension:
-            raise ValueError(
-                f"mixture has {mixture.dimension} dimensions, the surrogate {self.gp.dimension}"
-            )
+        self._check(mixture)
         means = mixture.means - self._centre
         lengths = hyper.lengths[:, None, :]
         tau_squared = (mixture.scales[:, None] * mixture.lengths) ** 2 + lengths**2
@@ -153,6 +162,38 @@ class Quadrature:
         coefficients[..., 1 : dimension + 1] = means / tau_squared
         coefficients[..., dimension + 1 :] = -0.5 / tau_squared
         return KernelMeans(coefficients, tau_squared, means, self._centre)
+
+    def _check(self, mixture: Mixture) -> None:
+        if mixture.dimension != self.gp.dimension:
+            raise ValueError(
+                f"mixture has {mixture.dimension} dimensions, the surrogate {self.gp.dimension}"
+            )
+
+    def _compiled_mean(
+        self, mixture: Mixture, coefficients: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """E[G] per sample, (S,), and Σ_s c_s times its gradient, by the compiled kernel."""
+        assert kernels is not None
+        self._check(mixture)
+        size = (mixture.dimension + 2) * mixture.n_components + mixture.dimension
+        out = np.empty(size + self.gp.n_samples)
+        kernels.expected_log_joint(
+            out, mixture.weights, np.ascontiguousarray(mixture.means), mixture.scales,
+            mixture.lengths, coefficients, *self._packed, *self._known(mixture),
+        )  # fmt: skip
+        return out[size:], out[:size]
+
+    @cached_property
+    def _packed(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """What the compiled kernel needs of the surrogate: points (D, N), α (S, N), samples.
+
+        Of every sample log σ_f², m_0, ℓ², x_m and 1/ω², (S, 2 + 3D).
+        """
+        gp, hyper = self.gp, self.gp.hyper
+        columns = (np.log(hyper.output_variance), hyper.mean_max)
+        blocks = (hyper.lengths**2, hyper.mean_location, hyper.mean_scales**-2.0)
+        samples = np.column_stack([*columns, *blocks])
+        return np.ascontiguousarray(gp.x.T), np.ascontiguousarray(gp.alpha), samples
 
     # Terms
 

@@ -24,6 +24,7 @@ from quell import checks
 from quell.arrays import FloatArray
 from quell.mixture.mixture import Mixture
 from quell.mixture.quasirandom import uniform_points
+from quell.native import kernels
 
 # Size of the (components, components, points) array worked on at once, 1 MB: near the cache.
 BLOCK_ELEMENTS = 131_072
@@ -91,6 +92,8 @@ def entropy(
     epsilon = checks.matrix("base", base, mixture.dimension)
     if len(epsilon) == 0:
         raise ValueError(f"base must have at least one row, got shape {epsilon.shape}")
+    if kernels is not None:
+        return _compiled_entropy(mixture, epsilon, gradient, single)
     active = np.flatnonzero(mixture.weights)  # absent components have no part in value or gradient
     w, sigma, delta = _components(mixture, active)
     dimension = mixture.dimension
@@ -130,6 +133,20 @@ def entropy(
     score = w @ (mean_d_squared - dimension * share)
     eta = w * (1 - value - log_density) - w @ share
     return value, _flat_gradient(mixture, active, delta, force, moved - score, eta)
+
+
+def _compiled_entropy(
+    mixture: Mixture, epsilon: FloatArray, gradient: bool, single: bool
+) -> float | tuple[float, FloatArray]:
+    """What :func:`entropy` returns, by the compiled kernel."""
+    assert kernels is not None
+    k, d = mixture.means.shape
+    slope = np.empty(k * d + k + d + k if gradient else 0)
+    value: float = kernels.entropy(
+        slope, mixture.weights, np.ascontiguousarray(mixture.means), mixture.scales,
+        mixture.lengths, np.ascontiguousarray(epsilon.T), single,
+    )  # fmt: skip
+    return (value, slope) if gradient else value
 
 
 @overload

@@ -42,4 +42,32 @@ static inline double quick_exp(double x)
     return x > 709.0 ? INFINITY : value;
 }
 
+/* The same in single precision, with a polynomial of degree 7: 0 below -87, inf above 88. */
+static inline float quick_exp_single(float x)
+{
+    const float rounder = 12582912.0f; /* 1.5 * 2^23 */
+    float clipped = x > 88.0f ? 88.0f : x;
+    clipped = clipped < -87.0f ? -87.0f : clipped;
+    float shifted = clipped * 1.44269504f + rounder;
+    float n = shifted - rounder;
+    float r = clipped - n * 0.693359375f;
+    r += n * 2.12194440e-4f;
+    float p = 1.98412698e-4f; /* 1/7! */
+    p = p * r + 1.38888889e-3f;
+    p = p * r + 8.33333333e-3f;
+    p = p * r + 4.16666667e-2f;
+    p = p * r + 1.66666667e-1f;
+    p = p * r + 0.5f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    int32_t bits;
+    memcpy(&bits, &shifted, sizeof bits);
+    bits = (int32_t)((uint32_t)(bits + 127) << 23);
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    float value = p * power;
+    value = x < -87.0f ? 0.0f : value;
+    return x > 88.0f ? INFINITY : value;
+}
+
 #endif

@@ -33,6 +33,12 @@ int find_linear_algebra(void);
 /* Whether a buffer holds n doubles; sets an error that names it if not. */
 int has_doubles(const Py_buffer *buffer, Py_ssize_t n, const char *name);
 
+/* The buffers of the first n arguments, the first of them writable, all contiguous and of doubles. 0
+ * with an error set, and nothing taken, if there are not n_arguments in all or one is not so. */
+int take_buffers(PyObject *arguments, Py_buffer *buffers, Py_ssize_t n, Py_ssize_t n_arguments);
+void release_buffers(Py_buffer *buffers, Py_ssize_t n);
+Py_ssize_t count_doubles(const Py_buffer *buffer);
+
 /* The functions of the module, one file each. */
 PyObject *fill_kernel(PyObject *module, PyObject *arguments);
 PyObject *marginal_likelihood(PyObject *module, PyObject *arguments);
@@ -40,5 +46,9 @@ PyObject *hyperposterior(PyObject *module, PyObject *arguments);
 PyObject *cross_kernel(PyObject *module, PyObject *arguments);
 PyObject *local_prediction(PyObject *module, PyObject *arguments);
 PyObject *lookahead(PyObject *module, PyObject *arguments);
+PyObject *entropy(PyObject *module, PyObject *arguments);
+PyObject *expected_log_joint(PyObject *module, PyObject *arguments);
+PyObject *edges_expectation(PyObject *module, PyObject *arguments);
+PyObject *penalty(PyObject *module, PyObject *arguments);
 
 #endif

@@ -55,6 +55,10 @@ static PyMethodDef functions[] = {
     {"cross_kernel", cross_kernel, METH_VARARGS, "See quell.gp.model."},
     {"local_prediction", local_prediction, METH_VARARGS, "See quell.gp.gradients."},
     {"lookahead", lookahead, METH_VARARGS, "See quell.acquisition.interquantile."},
+    {"entropy", entropy, METH_VARARGS, "See quell.mixture.entropy."},
+    {"expected_log_joint", expected_log_joint, METH_VARARGS, "See quell.quadrature."},
+    {"edges_expectation", edges_expectation, METH_VARARGS, "See quell.space.edges."},
+    {"penalty", penalty, METH_VARARGS, "See quell.variational.objective."},
     {NULL, NULL, 0, NULL},
 };
 

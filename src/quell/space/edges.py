@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import log_expit, ndtr
 
 from quell.arrays import FloatArray
+from quell.native import kernels
 
 #: Weights and SDs of the normals that make a logistic variable: a least-squares fit of E[max(u + L,
 #: 0)] and its slope over |u| < 40, both to within 2e-7.
@@ -77,6 +78,16 @@ class Edges:
 
         Returns the values (K,), and their derivatives (K, D) in the means and the variances.
         """
+        if kernels is not None and len(self.offsets):
+            k, d = means.shape
+            out = np.empty(k + 2 * k * d)
+            kernels.edges_expectation(
+                out, np.ascontiguousarray(means, float), np.ascontiguousarray(variances, float),
+                np.ascontiguousarray(self.slopes, float), np.ascontiguousarray(self.offsets, float),
+                WEIGHTS, SDS,
+            )  # fmt: skip
+            derivatives = out[k:].reshape(2, k, d)
+            return out[:k], derivatives[0], derivatives[1]
         below = -self._distances(means)  # (K, E)
         spread = variances @ (self.slopes**2).T
         sd = np.sqrt(spread[..., None] + SDS**2)  # (K, E, j)

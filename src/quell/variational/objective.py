@@ -14,6 +14,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.mixture import Mixture, entropy, entropy_lower_bound
+from quell.native import kernels
 from quell.quadrature import Quadrature
 
 SOFT_BOUND_SCALE = 0.01
@@ -43,6 +44,14 @@ class Penalty:
     def __call__(self, mixture: Mixture, *, weights: bool = True) -> tuple[float, FloatArray]:
         """Penalty and gradient; ``weights`` says whether the weights are being fitted."""
         k, d = mixture.n_components, mixture.dimension
+        if kernels is not None:
+            slope = np.empty(k * d + 2 * k + d)
+            cost: float = kernels.penalty(
+                slope, mixture.weights, np.ascontiguousarray(mixture.means), mixture.scales,
+                mixture.lengths, np.ascontiguousarray(self.lower, float),
+                np.ascontiguousarray(self.upper, float), self.pruning_weight, weights,
+            )  # fmt: skip
+            return cost, slope
         width = np.where(self.upper > self.lower, self.upper - self.lower, 1.0)
         value, by_mean = _soft_bound(mixture.means, self.lower, self.upper, width)
         log_scales = np.log(mixture.scales)[:, None] + np.log(mixture.lengths)
