@@ -96,14 +96,10 @@ class MarginalLikelihood:
         weights *= self._work[0]
 
         gradient = np.empty(layout.size)
-        # The diagonal has no part in the lengths, and is taken out: where it is large, what should
-        # cancel of it would not.
-        own = weights.diagonal().sum()
-        np.fill_diagonal(weights, 0.0)
-        sums = weights.sum(axis=0) + weights.sum(axis=1)
+        sums = weights.sum(axis=0) + weights.sum(axis=1)  # the diagonal counted twice
         spread = 2 * np.einsum("ni,ni->i", x, weights @ x) - sums @ x**2
         gradient[layout.lengths] = spread / hyper.lengths**2
-        gradient[layout.output_scale] = -own - sums.sum()
+        gradient[layout.output_scale] = weights.diagonal().sum() - sums.sum()
         gradient[layout.base_noise] = hyper.base_variance * noise_sensitivity.sum()
         if hyper.unknown_variance is not None:
             unknown = noise_sensitivity[np.isnan(data.variance)].sum()
