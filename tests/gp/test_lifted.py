@@ -1,5 +1,7 @@
 """The height of the mean follows the best value, however far that has risen."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from quell.gp import HyperparameterPrior, TrainingData, retrain, train
 from quell.gp.hyperposterior import Hyperposterior
 from quell.gp.marginal import MarginalLikelihood
 from quell.gp.mode import find_mode, lifted
+from quell.space.edges import Edges
 
 
 def climb_up(scale, seed, sd=1.0):
@@ -59,6 +62,17 @@ class TestLifted:
         target, best = target_of(data), data.y.max()
         for gap, expected in ((3 * sd + 1.9, 0), (3 * sd + 2.1, 1)):
             assert len(lifted(target, self.start(data, best - gap))) == expected
+
+    def test_what_is_known_of_the_values_is_left_out_of_it(self):
+        """The mean is fitted to the rest of the values, so its height is compared with that."""
+        _, plain = climb_up(30, 0)
+        edges = Edges(np.array([[1.0, 0.0]]), np.array([-40.0]))  # some 40 nats everywhere
+        data = replace(plain, edges=edges)
+        target, best = target_of(data), data.rest.max()
+        assert best > data.y.max() + 30
+        assert not lifted(target, self.start(data, best - 1.0))
+        (found,) = lifted(target, self.start(data, best - 20.0))
+        assert target.prior.constrain(found)[target.prior.layout.mean_max] == pytest.approx(best)
 
     def test_nothing_else_changes(self):
         _, data = climb_up(30, 0)

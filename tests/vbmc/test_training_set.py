@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from helpers.vbmc import fitted_state, make_state, make_table, unbounded_problem
 
-from quell import Evaluations, Settings
+from quell import Evaluations, Problem, Settings
+from quell.space import InferenceSpace
 from quell.vbmc import Action, TrainingSet, absorb, close_iteration, initial_state, propose
 from quell.vbmc.coordinates import change_coordinates
 from quell.vbmc.warmup import leave_warmup
@@ -84,3 +85,18 @@ def test_empty_without_a_value():
         theta = np.arange(float(len(values)))[:, None]
         state = make_state(problem, theta, values)
         assert state.training.data.size == len(state.training.rows) == 0
+
+
+def test_what_is_known_beside_an_edge_is_not_compressed():
+    """Far beyond a soft edge nearly all of the fall is the log-Jacobian's, which is known."""
+    space = InferenceSpace.from_bounds([0.0], [10.0], [2.0], [8.0]).with_softness([0.01])
+    x = np.linspace(-0.95, 0.4, 11)[:, None]
+    theta = space.to_original(x)
+    table = make_table(Problem(lambda t: 0.0, lower=0, upper=10), theta, np.zeros(11), 0.0)
+    whole, log = (
+        TrainingSet.of(table, np.zeros(11, dtype=bool), space, noisy=False, power=power)
+        for power in (1.0, 0.0)
+    )
+    assert whole.data.y.min() < -50  # so low that it would be compressed by half
+    np.testing.assert_allclose(log.data.rest, whole.data.rest, atol=1e-9)
+    assert log.log_slope == pytest.approx(0.0, abs=1e-9)

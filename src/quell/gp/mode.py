@@ -88,14 +88,15 @@ def lifted(target: Hyperposterior, known: FloatArray) -> list[FloatArray]:
     """
     prior, data = target.prior, target.marginal.data
     theta = prior.constrain(known)
-    best = int(np.argmax(data.y))
+    values = data.rest
+    best = int(np.argmax(values))
     variance = data.variance[best]
     noise = NOISE_OF_THE_BEST * np.sqrt(variance) if np.isfinite(variance) else 0.0
     entry = prior.layout.mean_max
-    margin = prior.upper[entry] - data.y[best]
-    if theta[entry] >= data.y[best] - noise - margin:
+    margin = prior.upper[entry] - values[best]
+    if theta[entry] >= values[best] - noise - margin:
         return []
-    theta[entry] = data.y[best]
+    theta[entry] = values[best]
     return [prior.unconstrain(theta)]
 
 

@@ -88,10 +88,12 @@ class TrainingSet:
         kept = kept_rows(x, y, noisy)
         if kept is not None:
             x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
-        slope = 0.0
+        slope, edges = 0.0, space.edges
         if power != 1.0 and len(y):
-            y, slope = compressed(y, depth, power), log_slope(y, depth, power)
-        edges = space.edges
+            # Of what is known the surrogate is told in full: only the rest is compressed.
+            known = 0.0 if edges is None else edges.at(x)
+            rest = y - known
+            y, slope = known + compressed(rest, depth, power), log_slope(rest, depth, power)
         if cuts is not None:
             # On top of y: the density inside the support is not meant to change.
             y = y + cuts.at(x)
