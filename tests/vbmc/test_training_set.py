@@ -92,7 +92,7 @@ def test_what_is_known_beside_an_edge_is_not_compressed():
     space = InferenceSpace.from_bounds([0.0], [10.0], [2.0], [8.0]).with_softness([0.01])
     x = np.linspace(-0.95, 0.4, 11)[:, None]
     theta = space.to_original(x)
-    table = make_table(Problem(lambda t: 0.0, lower=0, upper=10), theta, np.zeros(11), 0.0)
+    table = make_table(Problem(lambda _: 0.0, lower=0, upper=10), theta, np.zeros(11), 0.0)
     whole, log = (
         TrainingSet.of(table, np.zeros(11, dtype=bool), space, noisy=False, power=power)
         for power in (1.0, 0.0)
