@@ -9,7 +9,7 @@
 
 /* A function compiled for several instruction sets, of which the machine's best is taken. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define FOR_EVERY_CPU __attribute__((target_clones("avx512f", "avx2,fma", "default")))
+#define FOR_EVERY_CPU __attribute__((target_clones("avx512f", "arch=haswell", "default")))
 #else
 #define FOR_EVERY_CPU
 #endif
