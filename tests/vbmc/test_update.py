@@ -407,6 +407,14 @@ class TestHeavyTails:
         assert adapt_tails(rng(), state, state, SETTINGS) is state
         assert made.actions == []
 
+    def test_not_while_the_fit_is_lost(self, tried):
+        state = self.state()
+        lost = replace(state.history[-1], believable=False)
+        state = replace(state, history=(*state.history[:-1], lost))
+        made, new = tried(state, 1e3)
+        assert new is state
+        assert made.actions == []
+
     def test_draws_no_numbers_of_the_run(self, tried):
         state, generator, other = self.state(), rng(), rng()
         tried(state, 1e3)

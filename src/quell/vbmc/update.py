@@ -148,12 +148,13 @@ def adapt_tails(rng: np.random.Generator, state: State, usual: State, settings: 
 
     The observations must be likelier than in the usual coordinates by more than the freedom to
     choose is worth: ½ log N (Schwarz's criterion) for the centre and the scale of every new map.
+    What is likelier than a fit that is lost says nothing, so that is waited out.
     The random numbers are others than the run's: one whose tries are all refused is the same run,
     to the last digit, as without.
     """
     n = len(state.history)
     since = max(state.last_tails, state.last_warmup or 0)
-    if n - since < INTERVAL * (1 + state.refused_tails):
+    if n - since < INTERVAL * (1 + state.refused_tails) or not usual.history[-1].believable:
         return usual
     rng = rng_for_tails(rng)
     proposal = proposed_tails(rng, best_iteration(state.history).solution, state.space.tails)
