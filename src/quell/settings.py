@@ -56,8 +56,9 @@ class Settings:
         Share of failed evaluations at which a run gives up.
     heavy_tails
         Parameters without bounds whose posterior is heavy-tailed or skewed get a map that is
-        compressed in the tails, if the surrogate prefers it by far: more accurate there, and the
-        same run elsewhere. It needs ``whitening``, and is not part of the paper's schedule.
+        compressed in the tails, if the surrogate prefers it by far; elsewhere the run is the same.
+        More accurate without noise, with noise not always. Without effect if ``whitening`` is off
+        or by the paper's schedule.
     whitening_schedule
         When the posterior is long ("adaptive"), or by the "paper"'s rule.
     frequent_retrain
