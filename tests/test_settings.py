@@ -30,6 +30,7 @@ from quell.acquisition import VIQR
         ("retrain_share", np.nan),
         ("output_scale_prior", 1.0),
         ("compress_low_values", 1.0),
+        ("heavy_tails", 1),
     ],
 )
 def test_bad_values_name_their_field(field, value):

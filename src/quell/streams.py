@@ -13,6 +13,7 @@ an evaluation made again after a failure   (RESERVED, ATTEMPT, index, n)       `
 the first design                           (RESERVED, DESIGN)                  `rng_for_design`
 first points from an earlier result        (RESERVED, START)                   `rng_for_start`
 a step of the algorithm                    (RESERVED, STEP, step)              `rng_for_step`
+a map for heavy tails tried in a step      (RESERVED, STEP, step, 1)           `rng_for_tails`
 the last polish of a result                (RESERVED, FINISH, step)            `rng_for_finish`
 parameters and data of a calibration       (RESERVED, CALIBRATION, ...)        `rng_for_calibration`
 draws by which runs are stacked            (RESERVED, STACK)                   `rng_for_stack`
@@ -35,6 +36,8 @@ from quell.checks import integer
 
 #: Begins the keys of the algorithm; the largest number of one word.
 RESERVED = 2**32 - 1
+#: The mark of what is tried beside the usual way of a step.
+TRIED_TAILS = 1
 
 
 class Purpose(IntEnum):
@@ -96,6 +99,16 @@ def substream(rng: np.random.Generator, mark: int) -> np.random.Generator:
     return np.random.default_rng(
         np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, mark))
     )
+
+
+def rng_for_tails(rng: np.random.Generator) -> np.random.Generator:
+    """The generator of a map for heavy tails that is tried in a step, whose generator is given.
+
+    >>> rng = np.random.default_rng(1)
+    >>> rng_for_tails(rng).random() == rng_for_tails(rng).random()
+    True
+    """
+    return substream(rng, TRIED_TAILS)
 
 
 def rng_for(seed: int | Sequence[int], index: int) -> np.random.Generator:

@@ -12,9 +12,10 @@ from quell.space import InferenceSpace
 
 INF, NAN = np.inf, np.nan
 SOFTNESS = [0.1, NAN, 0.3, 1 / 3, NAN, NAN]
+TAILS = [[NAN, NAN]] * 4 + [[1 / 3, 2 / 7], [NAN, NAN]]
 
 
-def make_posterior(softness=None, integer=None):
+def make_posterior(softness=None, integer=None, tails=None):
     space = InferenceSpace.from_bounds(
         [0, 0, 0, -INF, 7, -INF, 0], [1, 5, INF, 2, 7, INF, 360],
         [0.2, 1, 1, -3, 7, -2, 300], [0.8, 4, 4, 1, 7, 2, 400],
@@ -22,6 +23,8 @@ def make_posterior(softness=None, integer=None):
     )  # fmt: skip
     if softness is not None:
         space = space.with_softness(softness)
+    if tails is not None:
+        space = space.with_tails(tails)
     rng = np.random.default_rng(1)
     rotation, _ = np.linalg.qr(rng.standard_normal((6, 6)))
     rotation[:, 0] *= np.sign(np.linalg.det(rotation))
@@ -32,12 +35,14 @@ def make_posterior(softness=None, integer=None):
 
 
 @pytest.mark.parametrize("softness", [None, SOFTNESS])
+@pytest.mark.parametrize("tails", [None, TAILS])
 @pytest.mark.parametrize("integer", [None, (False, False, True, False, False, False, False)])
-def test_restored_through_a_line_of_json(softness, integer):
-    posterior = make_posterior(softness, integer)
+def test_restored_through_a_line_of_json(softness, tails, integer):
+    posterior = make_posterior(softness, integer, tails)
     data = json.loads(json.dumps(compact_posterior(posterior), allow_nan=False))
     again = restore_posterior(data)
     np.testing.assert_array_equal(again.space.softness, posterior.space.softness)
+    np.testing.assert_array_equal(again.space.tails, posterior.space.tails)
     assert again.integer == integer
     draws = [p.sample(200, np.random.default_rng(0)) for p in (posterior, again)]
     np.testing.assert_allclose(draws[0], draws[1], rtol=1e-6, atol=1e-6)

@@ -128,6 +128,7 @@ def test_settings_of_algorithms():
     assert settings_of("quell-viqr").acquisition == "viqr"
     assert settings_of("quell-pro").acquisition == "pro"
     assert not settings_of("quell-uniform").output_scale_prior
+    assert settings_of("quell-tails") == Settings(heavy_tails=True)
     maps = {name: algorithm.bounded_map for name, algorithm in ALGORITHMS.items()}
     assert maps["quell-viqr"] == maps["quell"] == maps["pyvbmc"] == "soft" != maps["viqr"]
     assert maps["quell-probit"] == "probit"

@@ -95,7 +95,8 @@ class TestEverythingComesBack:
         assert {field.name for field in fields(Result)} == parts | not_saved | set(SCALARS)
 
     @pytest.mark.parametrize("softness", [None, [0.1, np.nan, 0.3, 1 / 3, np.nan, np.nan]])
-    def test_spaces_of_all_kinds_bit_for_bit(self, softness):
+    @pytest.mark.parametrize("heavy", [False, True])
+    def test_spaces_of_all_kinds_bit_for_bit(self, softness, heavy):
         inf = np.inf
         with pytest.warns(UserWarning, match="too close to a hard bound"):
             space = InferenceSpace.from_bounds(
@@ -104,6 +105,11 @@ class TestEverythingComesBack:
                 names=list("abcdefg"), bounded="probit", periodic=["g"],
             )  # fmt: skip
         space = space if softness is None else space.with_softness(softness)
+        if heavy:
+            tails = np.full((6, 2), np.nan)
+            tails[4] = 1 / 3, 2 / 7
+            space = space.with_tails(tails)
+        assert ("tails" in space_parts(space)) is heavy
         rng = np.random.default_rng(1)
         root = rng.standard_normal((6, 6))
         space = space.whitened(root @ root.T)

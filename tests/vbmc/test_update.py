@@ -24,6 +24,7 @@ from quell.vbmc.update import (
     LARGE_CHANGE,
     LOST,
     adapt_coordinates,
+    adapt_tails,
     end_iteration,
     is_likelier,
     is_worse,
@@ -342,6 +343,98 @@ class TestSoftening:
             whiten_by_schedule(rng(), state, PAPER)
         assert set(made.actions) == {"whitening"}
         assert all(np.isnan(state.space.softness).all() for state in made.states)
+
+
+class TestHeavyTails:
+    """Maps for heavy tails are tried beside the usual coordinates, for a price."""
+
+    TAILS = np.array([[0.3, 0.5], [np.nan, np.nan]])
+
+    def state(self, **changes):
+        return replace(after(30), **({"last_warmup": 3, "warmup": False} | changes))
+
+    def price(self, state, n_new=1):
+        return n_new * np.log(state.training.data.size)
+
+    @pytest.fixture
+    def tried(self, refits, monkeypatch):
+        """The outcome of a try whose observations are likelier by ``gain`` nats."""
+
+        def run(state, gain, worse=False, usual=None, n_new=1):
+            made = refits()
+            monkeypatch.setattr(update, "proposed_tails", lambda *_: (self.TAILS, n_new))
+            monkeypatch.setattr(update, "likelihood_gain", lambda *_: gain)
+            monkeypatch.setattr(update, "is_worse", lambda *_: worse)
+            usual = state if usual is None else usual
+            return made, adapt_tails(rng(), state, usual, SETTINGS)
+
+        return run
+
+    def test_kept_if_the_observations_are_likelier_by_more_than_the_price(self, tried):
+        state = self.state()
+        made, new = tried(state, self.price(state) + 0.01)
+        assert made.actions == ["heavy tails"]
+        assert made.states[0].full_refit
+        assert new.history[-1].action == Action.HEAVY_TAILS
+        np.testing.assert_array_equal(new.space.tails, self.TAILS)
+        assert not new.space.is_standard
+        assert (new.last_tails, new.refused_tails) == (30, 0)
+
+    @pytest.mark.parametrize(("excess", "worse", "n_new"),
+                             [(-0.01, False, 1), (50.0, True, 1), (0.01, False, 2)])  # fmt: skip
+    def test_otherwise_the_usual_state_goes_on(self, tried, excess, worse, n_new):
+        state = self.state()
+        usual = replace(state, n_whitenings=7)
+        _, new = tried(state, self.price(state) + excess, worse, usual, n_new)
+        assert new.history == usual.history
+        assert new.space is usual.space
+        assert new.n_whitenings == 7  # whitening does not wait longer for it
+        assert (new.last_tails, new.refused_tails) == (30, 1)
+
+    def test_waits_longer_after_every_refusal(self, tried):
+        for refused, last, is_tried in [(0, 26, False), (0, 25, True), (1, 21, False),
+                                        (1, 20, True)]:  # fmt: skip
+            state = self.state(refused_tails=refused, last_tails=last)
+            made, new = tried(state, 1e3)
+            assert bool(made.actions) is is_tried
+            assert (new is state) is not is_tried
+        made, _ = tried(self.state(last_warmup=27), 1e3)
+        assert made.actions == []
+
+    def test_nothing_proposed_changes_nothing(self, refits, monkeypatch):
+        made, state = refits(), self.state()
+        monkeypatch.setattr(update, "proposed_tails", lambda *_: None)
+        assert adapt_tails(rng(), state, state, SETTINGS) is state
+        assert made.actions == []
+
+    def test_not_while_the_fit_is_lost(self, tried):
+        state = self.state()
+        lost = replace(state.history[-1], believable=False)
+        state = replace(state, history=(*state.history[:-1], lost))
+        made, new = tried(state, 1e3)
+        assert new is state
+        assert made.actions == []
+
+    def test_draws_no_numbers_of_the_run(self, tried):
+        state, generator, other = self.state(), rng(), rng()
+        tried(state, 1e3)
+        adapt_tails(generator, state, state, SETTINGS)
+        assert generator.random() == other.random()
+
+    def test_only_by_the_setting(self, refits, monkeypatch):
+        asked = []
+        refits()
+        monkeypatch.setattr(update, "warmup_is_over", lambda *_, **__: False)
+        monkeypatch.setattr(update, "adapt_coordinates", lambda _rng, state, _settings: state)
+        monkeypatch.setattr(
+            update,
+            "adapt_tails",
+            lambda _rng, _state, usual, _settings: (asked.append(1), usual)[1],
+        )
+        end_iteration(rng(), self.state(), SETTINGS)
+        assert asked == []
+        end_iteration(rng(), self.state(), replace(SETTINGS, heavy_tails=True))
+        assert asked == [1]
 
 
 class TestEndOfIteration:

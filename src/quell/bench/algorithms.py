@@ -87,6 +87,11 @@ _ALL = (
         QuellRun(Settings()),
         bounded_map="probit",
     ),
+    Algorithm(
+        "quell-tails",
+        "Quell with maps for heavy tails of parameters without bounds",
+        QuellRun(Settings(heavy_tails=True)),
+    ),
     _paper("viqr", "the paper's main algorithm (VIQR acquisition)"),
     _paper("imiqr", "the paper's, with IMIQR acquisition"),
     _paper("eig", "the paper's, with expected information gain"),

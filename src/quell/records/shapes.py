@@ -18,6 +18,8 @@ MIXTURE = ("weights", "means", "scales", "lengths")
 def space_parts(space: InferenceSpace) -> dict[str, Any]:
     """Names, maps and bounds of the parameters, softness of the edges, rotation and scales.
 
+    Also the centres and scales of heavy tails, where there are any.
+
     >>> space = InferenceSpace.from_bounds([0.0], [1.0], [0.2], [0.8], names=["p"])
     >>> restore_space(space_parts(space)).names
     ('p',)
@@ -31,13 +33,15 @@ def space_parts(space: InferenceSpace) -> dict[str, Any]:
         "softness": space.softness,
         "rotation": space.rotation,
         "axis_scales": space.scales,
+        **({} if np.isnan(space.tails).all() else {"tails": space.tails}),
     }
 
 
 def restore_space(parts: Mapping[str, Any]) -> InferenceSpace:
     """The space behind the parts, bit for bit; ``ValueError`` where they make none.
 
-    Without a softness there is none: records of early versions do not have it.
+    Without a softness there is none, nor are there heavy tails where none are told: records of
+    early versions do not have them.
     """
     space = InferenceSpace.from_bounds(
         *(_numbers(parts, name) for name in BOX),
@@ -47,6 +51,8 @@ def restore_space(parts: Mapping[str, Any]) -> InferenceSpace:
     )
     if "softness" in parts:
         space = space.with_softness(_numbers(parts, "softness"))
+    if "tails" in parts:
+        space = space.with_tails(_numbers(parts, "tails"))
     return space.with_linear(_numbers(parts, "rotation"), _numbers(parts, "axis_scales"))
 
 

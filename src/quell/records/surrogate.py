@@ -35,7 +35,8 @@ def solution_members(solution: Solution) -> tuple[dict[str, Any], dict[str, Any]
         solution.elbo.expected_log_joint,
         solution.data,
     )
-    arrays = {f"space/{name}.npy": space.pop(name) for name in (*BOX, *LINEAR)}
+    names = [name for name in (*BOX, *LINEAR, "tails") if name in space]
+    arrays = {f"space/{name}.npy": space.pop(name) for name in names}
     arrays |= {
         f"posterior/{name}.npy": part for name, part in mixture_parts(solution.mixture).items()
     }
@@ -92,6 +93,8 @@ def _space(file: Archive, plain: dict[str, Any]) -> InferenceSpace:
         "rotation": file.array("space/rotation", d, d),
         "axis_scales": file.array("space/axis_scales", d),
     }
+    if "space/tails.npy" in file:
+        linear["tails"] = file.array("space/tails", d, 2)
     return restore_space({**plain, **box, **linear})
 
 

@@ -23,6 +23,7 @@ from quell.space import InferenceSpace
 from quell.space.coordinate import Coordinate
 from quell.space.maps import OneSided, Periodic, TwoSided
 from quell.space.soft import SoftBox, SoftPlus
+from quell.space.tails import HeavyTails
 
 REACH = 9.0  # SDs of a component that are integrated over: 2e-19 is beyond
 NODES = 128  # of Gauss-Legendre, in each piece between two kinks
@@ -163,6 +164,8 @@ def _kinks(coordinate: Coordinate) -> list[float]:
         return [0.0, float(g.upper[0] - g.lower[0])]
     if isinstance(g, Periodic):
         return [0.0, float(g.forward(g.lower)[0])]
+    if isinstance(g, HeavyTails):
+        return [float(g.centre[0])]
     return [0.0] if isinstance(g, SoftPlus | TwoSided) else []
 
 

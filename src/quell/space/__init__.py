@@ -1,6 +1,6 @@
 """From the user's parameters to the inference space and back.
 
-``bounds`` checks hard and plausible bounds; ``families``, ``maps`` and ``soft`` are the
+``bounds`` checks hard and plausible bounds; ``families``, ``maps``, ``soft`` and ``tails`` are the
 unconstraining maps of single coordinates, which ``inside`` keeps off the bounds; ``linear`` is the
 whitening; ``inference`` composes them, and ``coordinate`` is one parameter of it alone.
 """

@@ -5,7 +5,8 @@ point in the original space, x the same point in inference space (a row vector o
 coordinates), LB, UB the hard and PLB, PUB the plausible bounds. In three steps,
 
     t = g(θ)          per coordinate, an unconstraining map (see `quell.space.maps`), with soft
-                      edges where the coordinate has a softness (see `quell.space.soft`),
+                      edges where the coordinate has a softness (see `quell.space.soft`), and
+                      compressed where it has heavy tails (see `quell.space.tails`),
     v = (t − m)/δ     with m = ½ (g(PLB) + g(PUB)), δ = g(PUB) − g(PLB): the plausible box
                       becomes [−½, ½] in every coordinate,
     x = (v R)/s       a rotation R and scales s > 0: the identity until the first whitening.
@@ -31,16 +32,19 @@ from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
 from quell.space.maps import Columns, Periodic
 from quell.space.soft import SoftBox, SoftPlus, check_softness
+from quell.space.tails import check_tails
 
 
 @dataclass(frozen=True, eq=False)
 class InferenceSpace:
     """Where the algorithm works: an unbounded space in which the plausible box has unit size.
 
-    Make one with `from_bounds`; `whitened` and `with_softness` return a new one. ``rotation`` R
-    has shape (D, D), ``scales`` s and ``softness`` shape (D,), D being the number of free
-    coordinates. The softness is in the units of the parameter, nan where a coordinate has no soft
-    edges. All methods take points with any leading shape and never change their arguments.
+    Make one with `from_bounds`; `whitened`, `with_softness` and `with_tails` return a new one.
+    ``rotation`` R has shape (D, D), ``scales`` s and ``softness`` shape (D,), D being the number of
+    free coordinates. The softness is in the units of the parameter, nan where a coordinate has no
+    soft edges. ``tails`` (D, 2) are centre and scale of the map for heavy tails, nan where a
+    coordinate has none; None is for nan everywhere. All methods take points with any leading shape
+    and never change their arguments.
 
     >>> space = InferenceSpace.from_bounds([0, -np.inf], [1, np.inf], [0.25, -3], [0.75, 5])
     >>> space.to_inference([[0.5, 1.0], [0.75, 5.0]])
@@ -54,9 +58,12 @@ class InferenceSpace:
     rotation: FloatArray
     scales: FloatArray
     softness: FloatArray
+    tails: FloatArray = None  # type: ignore[assignment]  # an array from __post_init__ on
 
     def __post_init__(self) -> None:
-        for array in (self.rotation, self.scales, self.softness):
+        if self.tails is None:
+            object.__setattr__(self, "tails", np.full((len(self.scales), 2), np.nan))
+        for array in (self.rotation, self.scales, self.softness, self.tails):
             array.setflags(write=False)
 
     @classmethod
@@ -169,6 +176,7 @@ class InferenceSpace:
             b.range[at],
             0.5 * b.plausible_lower[at] + 0.5 * b.plausible_upper[at],
             self.softness[columns],
+            self.tails[columns],
         )
 
     @cached_property
@@ -382,6 +390,32 @@ class InferenceSpace:
         lost = ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
         demand = "must be nearer to the size of the plausible box, for floating-point numbers"
         refuse("softness", softness, lost, demand, self.free_names)
+        return space
+
+    def with_tails(self, tails: ArrayLike) -> "InferenceSpace":
+        """The unwhitened space whose coordinates are compressed in the tails, where ``tails`` says.
+
+        ``tails`` (D, 2) has a centre and a scale for each coordinate, in the units of the
+        parameter; both nan where it is to be linear. m and δ follow from the plausible box through
+        the new maps, as for `with_softness`.
+
+        Raises ``ValueError`` naming the coordinate for a scale that is not positive, a number that
+        is not finite, or tails of a coordinate that has bounds.
+
+        >>> space = InferenceSpace.from_bounds([-np.inf, 0], [np.inf, 1], [-1, 0.2], [1, 0.8])
+        >>> heavy = space.with_tails([[0.0, 1.0], [np.nan, np.nan]])
+        >>> bool(heavy.to_inference([100.0, 0.5])[0] < space.to_inference([100.0, 0.5])[0] / 10)
+        True
+        """
+        tails = check_tails(tails, self.bounds)
+        space = replace(
+            self, rotation=np.eye(self.dimension), scales=np.ones(self.dimension), tails=tails
+        )
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, width = space._standard
+        lost = ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
+        demand = "must be nearer to the plausible box and its size, for floating-point numbers"
+        refuse("tails", tails[:, 1], lost, demand, self.free_names)
         return space
 
     def whitened(self, covariance: ArrayLike) -> "InferenceSpace":

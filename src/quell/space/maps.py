@@ -18,7 +18,8 @@ periodic       F⁻¹(z) on one period centred where asked           log(UB − 
 
 F is the cdf of a distribution in `quell.space.families`. The constant c only shifts t, to keep it
 of order one; it drops out of the inference space, where t is standardised. Coordinates with hard
-bounds can have soft edges instead: see `quell.space.soft`.
+bounds can have soft edges instead (`quell.space.soft`), those without bounds a map for heavy tails
+(`quell.space.tails`).
 
 Maps never leave the bounds: θ stays at least one floating-point spacing inside a finite bound and
 below the largest float elsewhere, however extreme t is; θ on a bound is taken one spacing inside.
@@ -35,6 +36,7 @@ from quell.arrays import FloatArray
 from quell.space.families import FAMILIES, Family
 from quell.space.inside import LARGEST, SMALLEST, between, beyond, distance_beyond
 from quell.space.soft import SoftBox, SoftPlus
+from quell.space.tails import HeavyTails
 
 IndexArray = NDArray[np.intp]
 
@@ -195,7 +197,8 @@ class Periodic:
         return np.log(self.upper - self.lower) + self.family.log_density(t)
 
 
-SOFT_EDGED = "soft-edged"  # what stands in place of a family for columns with soft edges
+# What stands in place of a family for columns with soft edges, and for those with heavy tails.
+SOFT_EDGED, HEAVY = "soft-edged", "heavy"
 
 
 def _soft_map(
@@ -232,17 +235,23 @@ class Columns:
         scale: FloatArray,
         centre: FloatArray,
         softness: FloatArray | None = None,
+        tails: FloatArray | None = None,
     ) -> "Columns":
         """The maps for columns of these kinds; every argument has one entry per column.
 
         ``families`` matters for two-sided and periodic columns, ``scale`` is the constant c of
         one-sided ones, ``centre`` that of periodic ones, at most a period outside the bounds.
         Columns whose ``softness`` is a number have soft edges; nan, or None for all, is without.
+        So have those whose ``tails``, a centre and a scale (d, 2), are numbers a map for those.
         """
         softness = np.full(len(kinds), np.nan) if softness is None else softness
+        tails = np.full((len(kinds), 2), np.nan) if tails is None else tails
+        own = [family if kind in ("two-sided", "periodic") else ""
+               for kind, family in zip(kinds, families, strict=True)]  # fmt: skip
+        chosen = zip(kinds, own, ~np.isnan(softness), ~np.isnan(tails[:, 1]), strict=True)
         keys = [
-            (kind, SOFT_EDGED if soft else family if kind in ("two-sided", "periodic") else "")
-            for kind, family, soft in zip(kinds, families, ~np.isnan(softness), strict=True)
+            (kind, SOFT_EDGED if soft else HEAVY if heavy else family)
+            for kind, family, soft, heavy in chosen
         ]
         parts: list[tuple[IndexArray, CoordinateMap]] = []
         for kind, family in dict.fromkeys(keys):
@@ -251,6 +260,8 @@ class Columns:
             g: CoordinateMap
             if family == SOFT_EDGED:
                 g = _soft_map(kind, low, high, softness[at])
+            elif family == HEAVY:
+                g = HeavyTails(*tails[at].T)
             elif kind == "unbounded":
                 g = Unbounded()
             elif kind == "lower":

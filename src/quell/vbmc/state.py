@@ -56,6 +56,7 @@ class Action(StrEnum):
     WHITENING = "whitening"
     SOFTENED = "softened"  #: bounded parameters have got soft edges
     SHARPENED = "sharpened"  #: their edges have become sharper
+    HEAVY_TAILS = "heavy tails"  #: parameters without bounds have got a map for those
     WENT_BACK = "went back"  #: the surrogate was lost: on from an earlier solution
 
 
@@ -138,7 +139,9 @@ class State:
     too; ``power``: how little very low values are compressed while searching, 1 for not at all;
     ``settling``: iterations are made without new evaluations. ``support`` says where the density is
     zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
-    ``overview`` is what is kept of the surrogate of warm-up, None until its end.
+    ``overview`` is what is kept of the surrogate of warm-up, None until its end. ``last_tails`` is
+    the iteration in which a map for heavy tails was last tried, ``refused_tails`` how often one was
+    taken back.
     """
 
     space: InferenceSpace
@@ -169,6 +172,8 @@ class State:
     support: Support | None = None
     cuts: Edges | None = None
     overview: Overview | None = None
+    last_tails: int = 0
+    refused_tails: int = 0
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

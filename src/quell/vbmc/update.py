@@ -7,6 +7,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.settings import Settings
 from quell.space import InferenceSpace
+from quell.streams import rng_for_tails
 from quell.vbmc.compression import with_compression
 from quell.vbmc.coordinates import (
     Carried,
@@ -16,6 +17,7 @@ from quell.vbmc.coordinates import (
 )
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
+from quell.vbmc.heavy import proposed_tails
 from quell.vbmc.refit import refit
 from quell.vbmc.softening import proposed_softness
 from quell.vbmc.state import Action, State
@@ -55,7 +57,8 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
         return state if state.warmup else whiten_by_schedule(rng, state, settings)
     if state.warmup:
         return whiten_on_the_way(rng, state, settings)
-    return adapt_coordinates(rng, state, settings)
+    usual = adapt_coordinates(rng, state, settings)
+    return adapt_tails(rng, state, usual, settings) if settings.heavy_tails else usual
 
 
 def recover(rng: np.random.Generator, before: State, lost: State, settings: Settings) -> State:
@@ -138,6 +141,36 @@ def adapt_coordinates(rng: np.random.Generator, state: State, settings: Settings
         if not is_worse(state, whitened):
             return whitened
     return refused(state) if tried else state
+
+
+def adapt_tails(rng: np.random.Generator, state: State, usual: State, settings: Settings) -> State:
+    """The ``usual`` state after an iteration, or one with maps for heavy tails if that is better.
+
+    The observations must be likelier than in the usual coordinates by more than the freedom to
+    choose is worth: ½ log N (Schwarz's criterion) for the centre and the scale of every new map.
+    What is likelier than a fit that is lost says nothing, so that is waited out.
+    The random numbers are others than the run's: one whose tries are all refused is the same run,
+    to the last digit, as without.
+    """
+    n = len(state.history)
+    since = max(state.last_tails, state.last_warmup or 0)
+    if n - since < INTERVAL * (1 + state.refused_tails) or not usual.history[-1].believable:
+        return usual
+    rng = rng_for_tails(rng)
+    proposal = proposed_tails(rng, best_iteration(state.history).solution, state.space.tails)
+    if proposal is None:
+        return usual
+    tails, n_new = proposal
+    space = state.space.with_tails(tails)
+    if not is_expressible(state, space):
+        return usual
+    white = space.whitened(round_shape(state, space))
+    changed = change_coordinates(rng, state, white, full_refit=True)
+    changed = refit(rng, changed, settings, action=Action.HEAVY_TAILS)
+    price = n_new * np.log(changed.training.data.size)
+    if likelihood_gain(usual, changed) > price and not is_worse(usual, changed):
+        return replace(changed, last_tails=n)
+    return replace(usual, last_tails=n, refused_tails=state.refused_tails + 1)
 
 
 def refused(state: State) -> State:
