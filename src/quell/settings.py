@@ -57,8 +57,8 @@ class Settings:
     heavy_tails
         Parameters without bounds whose posterior is heavy-tailed or skewed get a map that is
         compressed in the tails, if the surrogate prefers it by far; elsewhere the run is the same.
-        More accurate without noise, with noise not always. Without effect if ``whitening`` is off
-        or by the paper's schedule.
+        None: where values are exact, for under noise it is not always more accurate. Without effect
+        if ``whitening`` is off or by the paper's schedule.
     whitening_schedule
         When the posterior is long ("adaptive"), or by the "paper"'s rule.
     frequent_retrain
@@ -114,7 +114,7 @@ class Settings:
     stop_early: bool = True
     final_components: int = 50
     max_failed: float = 0.8
-    heavy_tails: bool = False
+    heavy_tails: bool | None = None
 
     # Only to reproduce the paper
 
@@ -155,11 +155,12 @@ class Settings:
         try:
             for name in (
                 "whitening", "stop_early", "output_scale_prior", "climb", "compress_low_values",
-                "look_around", "rules_of_2018", "heavy_tails",
+                "look_around", "rules_of_2018",
             ):  # fmt: skip
                 flag(name, getattr(self, name))
-            if self.frequent_retrain is not None:
-                flag("frequent_retrain", self.frequent_retrain)
+            for name in ("frequent_retrain", "heavy_tails"):
+                if getattr(self, name) is not None:
+                    flag(name, getattr(self, name))
             number("retrain_share", self.retrain_share, least=0, at_most=1)
             number("max_failed", self.max_failed, above=0, at_most=1)
         except TypeError as error:
@@ -195,7 +196,7 @@ class Settings:
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
             retrain_share=0.0, output_scale_prior=False, climb=False,
-            compress_low_values=False, look_around=False, stop_early=False,
+            compress_low_values=False, look_around=False, heavy_tails=False, stop_early=False,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

@@ -89,7 +89,7 @@ _ALL = (
     ),
     Algorithm(
         "quell-tails",
-        "Quell with maps for heavy tails of parameters without bounds",
+        "Quell with maps for heavy tails of parameters without bounds, under noise too",
         QuellRun(Settings(heavy_tails=True)),
     ),
     _paper("viqr", "the paper's main algorithm (VIQR acquisition)"),

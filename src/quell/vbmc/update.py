@@ -58,7 +58,8 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
     if state.warmup:
         return whiten_on_the_way(rng, state, settings)
     usual = adapt_coordinates(rng, state, settings)
-    return adapt_tails(rng, state, usual, settings) if settings.heavy_tails else usual
+    tried = not state.noisy if settings.heavy_tails is None else settings.heavy_tails
+    return adapt_tails(rng, state, usual, settings) if tried else usual
 
 
 def recover(rng: np.random.Generator, before: State, lost: State, settings: Settings) -> State:
