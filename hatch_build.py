@@ -13,6 +13,7 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 try:
@@ -22,6 +23,11 @@ except ImportError:  # run by hand, without hatchling
 
 HERE = Path(__file__).parent / "src" / "quell" / "native"
 MODULE = "_kernels.abi3.so" if os.name == "posix" else "_kernels.pyd"
+
+
+def source_digest() -> str:
+    """What `quell.native` compares the compiled module with; the package is not installed yet."""
+    return str(run_path(str(HERE / "digest.py"))["source_digest"](HERE))
 
 
 def compile_kernels() -> Path | None:
@@ -41,6 +47,7 @@ def compile_kernels() -> Path | None:
     command = [
         *shlex.split(compiler), "-O3", "-std=c11", "-fPIC", "-fno-math-errno", "-fno-trapping-math",
         "-fopenmp-simd", "-ffp-contract=fast", *shared, f"-I{sysconfig.get_path('include')}",
+        f'-DQUELL_SOURCES="{source_digest()}"',
         *shlex.split(os.environ.get("CFLAGS", "")),
         *sorted(str(source) for source in HERE.glob("*.c")), "-lm", "-o", str(built),
     ]  # fmt: skip

@@ -11,17 +11,28 @@ to where rounding is magnified: a run can be repeated exactly on one machine wit
 """
 
 import os
+import warnings
 from importlib import import_module
 from types import ModuleType
+
+from quell.native.digest import source_digest
 
 
 def _load() -> ModuleType | None:
     if os.environ.get("QUELL_NATIVE") == "0":
         return None
     try:
-        return import_module("quell.native._kernels")
+        found = import_module("quell.native._kernels")
     except ImportError:
         return None
+    if getattr(found, "sources", None) == source_digest():
+        return found
+    warnings.warn(
+        "Quell's compiled kernels are of other C files than those beside them, and are not used: "
+        "compile them again with 'python hatch_build.py' in the checkout, or install anew",
+        stacklevel=2,
+    )
+    return None
 
 
 #: The compiled module, or None.

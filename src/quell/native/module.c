@@ -71,5 +71,10 @@ PyMODINIT_FUNC PyInit__kernels(void)
 {
     if (find_linear_algebra())
         return NULL;
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module && PyModule_AddStringConstant(module, "sources", QUELL_SOURCES)) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
 }
