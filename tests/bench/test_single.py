@@ -21,8 +21,8 @@ FIELDS = [
     "stop_early", "evaluations", "lml_loss", "lml_loss_checked", "mmtv", "gskl", "log_evidence",
     "log_evidence_sd", "evidence_method", "elbo", "elbo_sd", "converged", "status", "tests",
     "overhead_cpu_seconds_per_evaluation", "wall_seconds", "trace", "trace_kind", "posterior",
-    "settings", "settings_digest", "version", "commit", "engine", "libraries", "cpu", "fast",
-    "data", "mean_shift_in_sds", "own_stop", "total_cpu_seconds",
+    "settings", "settings_digest", "version", "commit", "engine", "libraries", "kernels", "cpu",
+    "fast", "data", "mean_shift_in_sds", "own_stop", "total_cpu_seconds",
 ]  # fmt: skip
 TIMES = ("overhead_cpu_seconds_per_evaluation", "wall_seconds", "total_cpu_seconds")
 SPEC = Spec.make("halfnormal", "quell", 3, mode="exact", noise=0.5, noise_jitter=0.2, budget=20)

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from quell.native import kernels
 from quell.version import __version__
 
 PACKAGE = Path(__file__).parent.parent
@@ -90,6 +91,7 @@ def made_by() -> dict[str, Any]:
         "libraries": {
             "python": platform.python_version(), **{name: version(name) for name in LIBRARIES}
         },
+        "kernels": "none" if kernels is None else kernels.sources,
         "cpu": processor(),
     }  # fmt: skip
 
