@@ -12,6 +12,10 @@ import quell
 from quell.watch.following import Follower
 from quell.watch.server import serving
 
+expect = pytest.importorskip("playwright.sync_api").expect
+#: Milliseconds; conditions are locators, for the page's policy forbids scripts given as text.
+PATIENCE = 30_000
+
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory):
@@ -49,10 +53,8 @@ def test_the_page_is_drawn_and_follows_the_journal(page, journal):
         assert page.locator("#values .dot").count() + page.locator("#values .bad").count() == 16
         assert page.title() == "16/16 run.quelljournal"
         goes_on(journal, 20)
-        page.wait_for_function("document.getElementById('tiles').textContent.includes('20 / 20')")
-        page.wait_for_function(
-            "document.querySelectorAll('#values .dot, #values .bad').length === 20"
-        )
+        expect(page.locator("#tiles")).to_contain_text("20 / 20", timeout=PATIENCE)
+        expect(page.locator("#values .dot, #values .bad")).to_have_count(20, timeout=PATIENCE)
         assert page.complaints == []
         hosts = {urlsplit(url).netloc for url in page.requests if not url.startswith("data:")}
         assert hosts == {f"127.0.0.1:{server.server_port}"}
@@ -95,4 +97,4 @@ def test_it_says_when_the_watch_has_ended(page, journal):
     with serving(follower, every=5.0) as server:
         page.goto(server.address)
         page.wait_for_selector("#tiles dd")
-    page.wait_for_function("document.getElementById('link').textContent.includes('has ended')")
+    expect(page.locator("#link")).to_contain_text("has ended", timeout=PATIENCE)
