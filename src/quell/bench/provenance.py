@@ -15,8 +15,8 @@ from quell.version import __version__
 
 PACKAGE = Path(__file__).parent.parent
 #: What decides what a run gives: modules and rooms of the package. Commits that change nothing here
-#: are of one version as far as runs are concerned. Compiled kernels do what the formulas here say, to
-#: rounding; a record has the digest of their own sources apart ("kernels").
+#: are of one version as far as runs are concerned. Compiled kernels do what the formulas here say,
+#: to rounding; a record has the digest of their own sources apart ("kernels").
 ENGINE = (
     "quadrature.py", "settings.py", "streams.py", "space", "problem", "evaluations", "gp",
     "mixture", "variational", "acquisition", "vbmc", "diagnostics", "run", "likelihoods",
