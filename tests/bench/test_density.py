@@ -73,6 +73,14 @@ def test_density_keeps_within_bounds_and_does_not_sink_there():
     assert free(0.0) < 0.7 * clipped(-1e-3)
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shift", [0.0, 0.01, 0.02, 0.05])
+def test_draws_that_are_all_but_evenly_spread_give_a_flat_density_and_no_warning(shift):
+    draws = (np.arange(50) + 0.5 + shift * np.random.default_rng(0).uniform(-0.5, 0.5, 50)) / 50
+    p = density_from_draws(draws, lower=0.0, upper=1.0)
+    assert np.abs(p(np.linspace(0.05, 0.95, 50)) - 1.0).max() < 0.1
+
+
 def test_density_of_equal_draws_is_a_spike():
     p = density_from_draws(np.full(100, 2.0))
     assert trapezoid(p(p.grid), p.grid) == pytest.approx(1)

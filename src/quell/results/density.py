@@ -197,7 +197,10 @@ def bandwidth(cosines: FloatArray, n: int) -> float:
                 return t - np.inf
             odd = np.prod(np.arange(1, 2 * s, 2)) / np.sqrt(2 * np.pi)
             constant = (1 + 0.5 ** (s + 0.5)) / 3
-            f = functional(s, (2 * constant * odd / (n * f)) ** (2 / (3 + 2 * s)))
+            # Of draws that are all but evenly spread f may be so small that a width is infinite.
+            with np.errstate(over="ignore"):
+                width = (2 * constant * odd / (n * f)) ** (2 / (3 + 2 * s))
+            f = functional(s, width)
         return t - (2 * n * np.sqrt(np.pi) * f) ** -0.4 if f > 0 else -np.inf
 
     high = 0.01
