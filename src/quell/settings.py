@@ -87,6 +87,9 @@ class Settings:
         The first points are spread evenly over the plausible box, in warm-up places that may be as
         high as the best one are looked at, and high evaluations that the posterior has lost become
         part of it; False for random first points and no looks, as in the paper.
+    cover
+        After the last polish the returned posterior is fitted so that it covers what the surrogate
+        says, tails and corners too; False for the ELBO alone, as in the paper.
     evidence
         The log evidence as the surrogate expects it, by "importance" sampling, or the "elbo".
     rules_of_2018
@@ -127,6 +130,7 @@ class Settings:
     climb: bool = True
     compress_low_values: bool = True
     look_around: bool = True
+    cover: bool = True
     evidence: Literal["importance", "elbo"] = "importance"
     rules_of_2018: bool = False
 
@@ -155,7 +159,7 @@ class Settings:
         try:
             for name in (
                 "whitening", "stop_early", "output_scale_prior", "climb", "compress_low_values",
-                "look_around", "rules_of_2018",
+                "look_around", "cover", "rules_of_2018",
             ):  # fmt: skip
                 flag(name, getattr(self, name))
             for name in ("frequent_retrain", "heavy_tails"):
@@ -196,7 +200,8 @@ class Settings:
         paper = cls(
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
             retrain_share=0.0, output_scale_prior=False, climb=False,
-            compress_low_values=False, look_around=False, heavy_tails=False, stop_early=False,
+            compress_low_values=False, look_around=False, cover=False, heavy_tails=False,
+            stop_early=False,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

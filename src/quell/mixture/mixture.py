@@ -99,15 +99,25 @@ class Mixture:
             result[block] = np.log(terms.sum(axis=1)) + top
         return result.reshape(shape)
 
+    def responsibilities(self, x: ArrayLike) -> FloatArray:
+        """w_k N_k(x) / q(x), the share of each component at the points ``x`` (..., D); (..., K).
+
+        >>> Mixture([0.5, 0.5], [[-1.0], [1.0]], [1.0, 1.0], [1.0]).responsibilities([0.0])
+        array([0.5, 0.5])
+        """
+        points, shape = self._points(x)
+        result = np.empty((len(points), self.n_components))
+        for block, _, terms in self._blocks(points):
+            result[block] = _softmax(terms)
+        return result.reshape(*shape, self.n_components)
+
     def log_density_gradient(self, x: ArrayLike) -> FloatArray:
         """The gradient of log q with respect to x at the points ``x`` (..., D); shape (..., D)."""
         points, shape = self._points(x)
         result = np.empty_like(points)
         locations = (self.means - self.mean()) / self.lengths
         for block, scaled, terms in self._blocks(points):
-            terms -= terms.max(axis=1)[:, None]
-            np.exp(terms, out=terms)
-            terms /= terms.sum(axis=1)[:, None]  # responsibilities
+            terms = _softmax(terms)  # responsibilities
             terms /= self.scales**2
             pull = terms @ locations - terms.sum(axis=1)[:, None] * scaled
             result[block] = pull / self.lengths
@@ -244,6 +254,14 @@ class Mixture:
         with np.errstate(over="ignore"):  # an infinite scale is refused by name below
             scales, lengths = np.exp(log_scales), np.exp(log_lengths)
         return cls(weights / weights.sum(), means.reshape(k, d), scales, lengths)
+
+
+def _softmax(terms: FloatArray) -> FloatArray:
+    """exp of the terms (n, K), of sum one in every row; they are overwritten."""
+    terms -= terms.max(axis=1)[:, None]
+    np.exp(terms, out=terms)
+    terms /= terms.sum(axis=1)[:, None]
+    return terms
 
 
 def _positive(argument: str, value: ArrayLike, size: int) -> FloatArray:

@@ -15,6 +15,7 @@ from quell.space import InferenceSpace
 from quell.streams import rng_for_finish
 from quell.threads import single_threaded
 from quell.vbmc import Iteration, Solution, best_iteration, boost
+from quell.vbmc.cover import cover
 from quell.vbmc.coverage import overview_of, unseen_by
 from quell.vbmc.evidence import Evidence, evidence
 
@@ -50,6 +51,9 @@ def end(
     solution, boosted = chosen.solution, False
     if settings.final_components > 0:
         solution, boosted = boost(rng, solution, settings)
+        if settings.cover:
+            solution = cover(rng, solution, settings.final_components)
+            boosted = boosted or solution.mixture is not chosen.solution.mixture
     estimate = evidence(rng, solution, importance=settings.evidence == "importance")
     share = unseen(rng)
     case = Case.of(rng, solution, chosen, history, estimate.value, evaluations, plausible)
