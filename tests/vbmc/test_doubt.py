@@ -14,6 +14,7 @@ from quell.vbmc.doubt import (
     LARGEST_SHARE,
     doubts_at_arrival,
     is_auditing,
+    is_doubtful,
     next_again,
     rows_aside,
     with_audit,
@@ -62,13 +63,9 @@ class TestWhatIsDoubted:
         assert doubts_at_arrival(state, told(state, far_in_sds, sd=0.01)) == ()
 
     def test_low_values_only_if_they_are_off_by_a_part_of_their_depth(self, state):
-        place = np.array([14.0, 14.0])
-        gp, x = state.fit.gp, state.space.to_inference(place)
-        expected = float(gp.pooled(x[None])[0][0] - state.space.log_jacobian(x))
-        assert expected < -60
-        assert doubts_at_arrival(state, told(state, expected - 20.0, place=place)) == ()
-        assert doubts_at_arrival(state, told(state, 3 * expected, place=place))
-        assert doubts_at_arrival(state, told(state, 0.0, place=place))
+        y, expected = np.array([-70.0, -160.0, -1.0]), np.full(3, -50.0)
+        doubtful = is_doubtful(state, state.fit.gp, y, expected, np.full(3, 0.1))
+        assert doubtful.tolist() == [False, True, True]
 
     def test_in_warmup_only_high_ones(self, state):
         warm = replace(state, warmup=True, history=())
@@ -78,6 +75,16 @@ class TestWhatIsDoubted:
     def test_repeats_and_what_was_given_are_not(self, state):
         for origin in (Origin.AGAIN, Origin.GIVEN):
             assert doubts_at_arrival(state, told(state, TRUE + 30.0, origin=origin)) == ()
+
+    @pytest.mark.parametrize("origin", [Origin.GIVEN, Origin.USER])
+    def test_not_where_nobody_can_be_asked(self, state, origin):
+        theta, values = state.evaluations.theta, quadratic(state.evaluations.theta)
+        values[int(values.argmax())] -= 30.0
+        own = state.with_data(evaluations=make_table(PROBLEM, theta, values, 0.1, origin=origin))
+        gp = state.fit.gp.condition(own.training.data, state.fit.gp.theta)
+        own = replace(own, fit=replace(state.fit, gp=gp))
+        assert with_worst_doubted(own) is own
+        assert doubts_at_arrival(own, told(own, TRUE - 30.0, origin=origin)) == ()
 
     def test_no_more_than_a_share(self, state):
         many = told(state, *[TRUE - 30.0] * 40)
@@ -95,6 +102,19 @@ class TestWhatIsDoubted:
         assert row not in doubting.training.rows
         assert with_worst_doubted(state) is state
 
+    def test_also_of_those_that_were_dropped_for_being_low(self, state):
+        """A wrong value of warm-up, where the surrogate now knows better."""
+        n = len(state.evaluations)
+        table = told(state, TRUE - 100.0).extend(
+            told(state, -300.0, place=[20.0, 20.0]).rows(np.arange(n + 1) == n)
+        )
+        trimmed = np.arange(n + 2) >= n
+        dropped = state.with_data(evaluations=table, trimmed=trimmed)
+        assert dropped.training.data.size == state.training.data.size
+        doubting = with_worst_doubted(dropped)
+        assert doubting.doubted == (n,)
+        assert next_again(doubting, NONE).tolist() == PLACE.tolist()
+
 
 class TestAskingAgain:
     def test_a_wrong_value_is_asked_for_twice_and_set_aside(self, state):
@@ -102,6 +122,8 @@ class TestAskingAgain:
         now = after(state, TRUE - 100.0, Origin.SEARCH)
         assert now.aside_rows == (n,)
         assert n not in now.training.rows
+        # No search for hyperparameters that explain it.
+        np.testing.assert_array_equal(now.fit.gp.theta, state.fit.gp.theta)
         asked = propose(np.random.default_rng(2), PROBLEM, now, ROBUST, NONE)
         assert asked.origin == Origin.AGAIN
         assert asked.theta.tolist() == PLACE.tolist()

@@ -62,7 +62,7 @@ def doubts_at_arrival(state: State, evaluations: Evaluations) -> tuple[int, ...]
         rows = rows[np.isfinite(evaluations.sd[rows])]
     if not len(rows):
         return ()
-    doubtful = _is_doubtful(state, gp, *_expected(state, gp, evaluations, rows))
+    doubtful = is_doubtful(state, gp, *_expected(state, gp, evaluations, rows))
     left = n_left(state, evaluations)
     return tuple(int(row) for row in rows[doubtful][:left])
 
@@ -78,7 +78,7 @@ def with_worst_doubted(state: State) -> State:
     if gp.data.size != training.data.size:  # just trimmed
         return state
     error, sd = left_out_errors(gp)
-    doubtful = _is_doubtful(state, gp, gp.data.y, gp.data.y - error, sd)
+    doubtful = is_doubtful(state, gp, gp.data.y, gp.data.y - error, sd)
     doubtful &= ~(gp.data.variance == 0) & state.evaluations.ok[training.rows]
     size = np.where(doubtful, np.abs(error) / sd, 0.0)
     dropped, size_of_dropped = _dropped(state, gp)
@@ -104,7 +104,7 @@ def _dropped(state: State, gp: GaussianProcess) -> tuple[NDArray[np.intp], Float
     if not len(rows):
         return rows, np.zeros(0)
     y, mean, sd = _expected(state, gp, table, rows)
-    return rows, np.where(_is_doubtful(state, gp, y, mean, sd), np.abs(y - mean) / sd, 0.0)
+    return rows, np.where(is_doubtful(state, gp, y, mean, sd), np.abs(y - mean) / sd, 0.0)
 
 
 def _expected(
@@ -139,7 +139,7 @@ def is_auditing(state: State) -> bool:
     return any(is_open(state, state.evaluations, row) for row in state.audited)
 
 
-def _is_doubtful(
+def is_doubtful(
     state: State, gp: GaussianProcess, y: FloatArray, expected: FloatArray, sd: FloatArray
 ) -> BoolArray:
     """Which of the values y (n,) are too far from what was expected, with these SDs (n,)."""
@@ -152,7 +152,12 @@ def _is_doubtful(
 
 
 def n_left(state: State, evaluations: Evaluations) -> int:
-    """How many more evaluations may be doubted, if each of them takes one repeat."""
+    """How many more evaluations may be doubted, if each of them takes one repeat.
+
+    None where all are the user's own: nobody may be there to answer.
+    """
+    if all(origin in (Origin.GIVEN, Origin.USER) for origin in evaluations.origin):
+        return 0
     made = evaluations.origin.count(Origin.AGAIN)
     waiting = sum(is_open(state, evaluations, row) for row in state.doubted)
     allowed = int(max(SOME, LARGEST_SHARE * len(evaluations))) + len(state.audited)
