@@ -13,7 +13,7 @@ RUNS ?= $(or $(wildcard benchmarks/results/study/*.jsonl),\
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
 	bench-overhead bench-synthetic bench-equal bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
-	bench-house bench-stress bench-verdict bench-modes bench-calibration bench-forecast bench-stack \
+	bench-house bench-stress bench-verdict bench-modes bench-robust bench-calibration bench-forecast bench-stack \
 	bench-deviations study figures illustrations page
 
 help:  ## this list
@@ -135,6 +135,9 @@ bench-verdict: $(VENV)/.dev  ## what runs say of themselves beside whether they 
 
 bench-modes: $(VENV)/.dev  ## posteriors of several modes: how many runs know all of them
 	$(BIN)/python benchmarks/bench_modes.py $(ARGS)
+
+bench-robust: $(VENV)/.dev  ## wrong values and wrong SDs, with and without Settings(robust=True); ARGS="--out FILE"
+	$(BIN)/python benchmarks/bench_robust.py $(ARGS)
 
 bench-calibration: $(VENV)/.dev  ## simulation-based calibration of posteriors on three models
 	$(BIN)/python benchmarks/bench_calibration.py $(ARGS)

@@ -59,6 +59,11 @@ class Settings:
         compressed in the tails, if the surrogate prefers it by far; elsewhere the run is the same.
         None: where values are exact, for under noise it is not always more accurate. Without effect
         if ``whitening`` is off or by the paper's schedule.
+    robust
+        Against values that are wildly off: evaluations that the surrogate did not expect at all,
+        where it matters, are made again before they are believed, and what the second and third
+        ones contradict is set aside; at most a tenth of the evaluations. Without effect if values
+        are exact. See docs/noise.md.
     whitening_schedule
         When the posterior is long ("adaptive"), or by the "paper"'s rule.
     frequent_retrain
@@ -118,6 +123,7 @@ class Settings:
     final_components: int = 50
     max_failed: float = 0.8
     heavy_tails: bool | None = None
+    robust: bool = False
 
     # Only to reproduce the paper
 
@@ -158,8 +164,8 @@ class Settings:
             )
         try:
             for name in (
-                "whitening", "stop_early", "output_scale_prior", "climb", "compress_low_values",
-                "look_around", "cover", "rules_of_2018",
+                "whitening", "stop_early", "robust", "output_scale_prior", "climb",
+                "compress_low_values", "look_around", "cover", "rules_of_2018",
             ):  # fmt: skip
                 flag(name, getattr(self, name))
             for name in ("frequent_retrain", "heavy_tails"):

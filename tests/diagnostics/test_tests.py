@@ -18,7 +18,6 @@ from helpers.vbmc import make_problem
 from quell.diagnostics import judge
 from quell.diagnostics.denied import denied_by_posterior, denied_by_surrogate, mass_left_out
 from quell.diagnostics.fit import effective_draws, unknown_shape
-from quell.diagnostics.leaving_out import left_out_errors
 from quell.diagnostics.lone import lone_peak
 from quell.diagnostics.places import mass_at_bounds, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
@@ -26,6 +25,7 @@ from quell.diagnostics.promise import promise
 from quell.diagnostics.residuals import noise_followed, outliers, residual_scale
 from quell.diagnostics.verdict import TESTS
 from quell.gp import GaussianProcess
+from quell.gp.leaving_out import left_out_errors
 
 
 def rng():

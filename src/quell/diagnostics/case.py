@@ -7,10 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from quell.arrays import FloatArray
-from quell.diagnostics.leaving_out import left_out_errors
+from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
+from quell.evaluations.repeated import SetAside, what_is_set_aside
 from quell.gp import GaussianProcess
+from quell.gp.leaving_out import left_out_errors
 from quell.gp.pooling import pooled_mean
 from quell.space import InferenceSpace
 from quell.vbmc import Iteration, Solution
@@ -55,7 +56,7 @@ class Case:
     comes from, one of ``history``, None if that is not at hand; ``log_evidence`` goes with it.
     ``plausible`` is the space in which the plausible box is the cube from -½ to ½. ``draws`` (n, D)
     are from the posterior, a ``share`` of those of the mixture: the rest is outside the solution's
-    support.
+    support. The answer was made with ``noise_scale`` times the reported SDs, and is judged by them.
     """
 
     solution: Solution
@@ -66,6 +67,7 @@ class Case:
     plausible: InferenceSpace
     draws: FloatArray
     share: float = 1.0
+    noise_scale: float = 1.0
 
     @classmethod
     def of(
@@ -84,7 +86,10 @@ class Case:
         if solution.support is not None:
             kept = inside(solution.support, solution.space, draws)
             draws, share = draws[kept] if kept.any() else draws, float(kept.mean())
-        return cls(solution, chosen, history, log_evidence, evaluations, plausible, draws, share)
+        scale = 1.0 if chosen is None else chosen.noise_scale
+        return cls(
+            solution, chosen, history, log_evidence, evaluations, plausible, draws, share, scale
+        )
 
     @cached_property
     def surrogate(self) -> GaussianProcess:
@@ -113,14 +118,30 @@ class Case:
 
     @cached_property
     def observed(self) -> Observed:
-        """All evaluations, also those that the surrogate was not trained on."""
-        merged = self.evaluations.merge_duplicates()
+        """All evaluations, also those that the surrogate was not trained on.
+
+        But not those that others at the same point contradict.
+        """
+        merged = self.evaluations.merge_duplicates(~self.aside)
         x = self.solution.space.to_inference(merged.theta)
         y = merged.log_joint + self.solution.space.log_jacobian(x)
         gp = self.surrogate
         mean = pooled_mean(gp.predict_mean(x), gp.weights)
-        sd = np.where(np.isnan(merged.sd), self._unknown_sd() / np.sqrt(merged.count), merged.sd)
-        return Observed(merged.row, x, y, merged.sd, sd, mean)
+        reported = merged.sd * self.noise_scale
+        sd = np.where(np.isnan(reported), self._unknown_sd() / np.sqrt(merged.count), reported)
+        return Observed(merged.row, x, y, reported, sd, mean)
+
+    @cached_property
+    def set_aside(self) -> tuple[SetAside, ...]:
+        """The evaluations that others at the same point contradict."""
+        return what_is_set_aside(self.evaluations, self.solution.unknown_sd)
+
+    @cached_property
+    def aside(self) -> BoolArray:
+        """Mask (N,) of these."""
+        mask = np.zeros(len(self.evaluations), dtype=bool)
+        mask[[one.row for one in self.set_aside]] = True
+        return mask
 
     def _unknown_sd(self) -> float:
         """The fitted SD of noise of unknown size; 0 where all noise is known."""

@@ -5,14 +5,16 @@ residuals of evaluations against the surrogate should have the size of the repor
 ones as well as the large ones: so they are compared in three groups by reported SD.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.diagnostics.case import Case
+from quell.diagnostics.case import Case, numbered
 from quell.diagnostics.residuals import FEWEST, OUTLYING, signal_residuals, typical_size
 from quell.evaluations import Evaluations
+from quell.evaluations.repeated import SetAside, disagreement
 from quell.text import table
 
 #: Groups of evaluations by reported SD.
@@ -53,6 +55,10 @@ class NoiseAudit:
         Evaluations off by more than noise makes.
     enough
         Whether the evaluations suffice for this noise: the SD of the log evidence is below 1.
+    set_aside
+        With ``Settings(robust=True)``: evaluations that repeats of their point contradict.
+    taken
+        With it: how many times the reported SDs were taken for the noise.
     """
 
     noise_sd: float
@@ -61,6 +67,13 @@ class NoiseAudit:
     repeat_scale: float
     n_outliers: int
     enough: bool
+    set_aside: tuple[SetAside, ...] = ()
+    taken: float = 1.0
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What ``Settings(robust=True)`` did about wrong values and wrong SDs, in words."""
+        return about_wrong_values(self.set_aside, self.taken)
 
     def __str__(self) -> str:
         if not self.noise_sd > 0:
@@ -78,15 +91,38 @@ class NoiseAudit:
             )
         if self.n_outliers:
             lines.append(f"  {self.n_outliers} outliers")
+        lines += [f"  {text}" for text in self.sentences]
         if not self.enough:
             lines.append("  too much noise for this budget: the log evidence has an SD above 1")
         return "\n".join(lines)
 
 
-def audit_noise(case: Case, noise_sd: float, log_evidence_sd: float) -> NoiseAudit:
-    """Compare reported SDs with what the evaluations do."""
+def about_wrong_values(set_aside: Sequence[SetAside], taken: float) -> tuple[str, ...]:
+    """What was set aside, and how many times reported SDs were ``taken``, in words.
+
+    >>> about_wrong_values([SetAside(7, -99.2)], 1.0)[0][:42]
+    'row 7 of result.evaluations is set aside: '
+    """
+    texts = []
+    if set_aside:
+        are = "is" if len(set_aside) == 1 else "are"
+        text = f"{numbered([one.row for one in set_aside])} {are} set aside: other evaluations of "
+        text += "the same point contradict"
+        off = np.array([one.off for one in set_aside])
+        if np.isfinite(off).any():
+            text += f", by up to {np.nanmax(np.abs(off)):.0f} nats"
+        texts.append(text)
+    if taken != 1.0:
+        texts.append(f"the reported SDs were taken {taken:g} times, as the evaluations say")
+    return tuple(texts)
+
+
+def audit_noise(
+    case: Case, noise_sd: float, log_evidence_sd: float, taken: float = 1.0
+) -> NoiseAudit:
+    """Compare reported SDs, ``taken`` so many times in the run, with what the evaluations do."""
     residual = signal_residuals(case)
-    n_repeats, repeat_scale = repeats(case.evaluations)
+    n_repeats, repeat_scale = repeats(case.evaluations.rows(~case.aside))
     return NoiseAudit(
         noise_sd=noise_sd,
         groups=_groups(case.observed.reported[residual != 0], residual[residual != 0]),
@@ -94,6 +130,8 @@ def audit_noise(case: Case, noise_sd: float, log_evidence_sd: float) -> NoiseAud
         repeat_scale=repeat_scale,
         n_outliers=int(np.sum(np.abs(residual) > OUTLYING)),
         enough=not log_evidence_sd > LARGEST_SD,
+        set_aside=case.set_aside,
+        taken=taken,
     )
 
 
@@ -104,17 +142,7 @@ def repeats(evaluations: Evaluations) -> tuple[int, float]:
     >>> repeats(table)[0], round(repeats(table)[1], 2)
     (7, 1.07)
     """
-    ok = evaluations.ok & (np.nan_to_num(evaluations.sd) > 0)
-    group = evaluations.merge_duplicates().group
-    total, n_repeats = 0.0, 0
-    for g in np.unique(group[ok & (group >= 0)]):
-        rows = np.flatnonzero(ok & (group == g))
-        if len(rows) < 2:
-            continue
-        weights = evaluations.sd[rows] ** -2
-        mean = float(weights @ evaluations.value[rows] / weights.sum())
-        total += float(weights @ (evaluations.value[rows] - mean) ** 2)
-        n_repeats += len(rows) - 1
+    n_repeats, total = disagreement(evaluations)
     return n_repeats, float(np.sqrt(total / n_repeats)) if n_repeats >= FEWEST_REPEATS else np.nan
 
 

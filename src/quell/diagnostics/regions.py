@@ -1,6 +1,6 @@
 """Does the surrogate predict evaluations where it matters?
 
-Each training value is predicted from all others (`quell.diagnostics.leaving_out`). The *core* are
+Each training value is predicted from all others (`quell.gp.leaving_out`). The *core* are
 values as high as at a typical point of the posterior: they decide its shape. The *shell* are the
 others down to where the density cannot matter: they decide how far it reaches.
 """

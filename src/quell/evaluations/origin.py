@@ -14,6 +14,7 @@ class Origin(StrEnum):
     DESIGN = "design"  #: spread over the plausible box, before there is a surrogate
     SEARCH = "search"  #: by the acquisition function
     LOOK = "look"  #: away from the posterior, where the log joint may be as high as in it
+    AGAIN = "again"  #: where an evaluation was not to be believed at once (``robust``)
     CHECK = "check"  #: a second evaluation, by which noise="auto" is settled
     USER = "user"  #: told, but never asked for
     GIVEN = "given"  #: of a head start, made before the run: it does not count

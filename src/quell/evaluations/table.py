@@ -50,8 +50,8 @@ class Evaluations:
     seconds
         How long each took, (N,).
     origin
-        Why each was made: "start", "design", "search", "look", "check", "user", or "given" for a
-        head start, which does not count (see `quell.evaluations.Origin`).
+        Why each was made: "start", "design", "search", "look", "again", "check", "user", or "given"
+        for a head start, which does not count (see `quell.evaluations.Origin`).
     index
         Indices (N,) of their random streams (see `quell.evaluations.rng_for`), −1 for none.
 

@@ -27,7 +27,8 @@ LONGEST_ERROR = 600
 #: What each origin means, in the words of a legend.
 MEANING = {
     Origin.START: "start", Origin.DESIGN: "design", Origin.SEARCH: "search", Origin.LOOK: "look",
-    Origin.CHECK: "check", Origin.USER: "user", Origin.GIVEN: "given (does not count)",
+    Origin.AGAIN: "again", Origin.CHECK: "check", Origin.USER: "user",
+    Origin.GIVEN: "given (does not count)",
 }  # fmt: skip
 
 

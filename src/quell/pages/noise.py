@@ -55,6 +55,7 @@ def _sentences(audit: NoiseAudit) -> list[str]:
     if audit.n_outliers:
         are = "evaluation is" if audit.n_outliers == 1 else "evaluations are"
         texts.append(f"{audit.n_outliers} {are} off by more than {OUTLYING:g} reported SDs.")
+    texts += [f"{text[0].upper()}{text[1:]}." for text in audit.sentences]
     if not audit.enough:
         texts.append(
             "There is too much noise for this budget: the log evidence has an SD above 1. Use a "

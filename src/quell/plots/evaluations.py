@@ -44,6 +44,7 @@ MARKERS: dict[str, tuple[str, str]] = {
     Origin.DESIGN: ("s", "design"),
     Origin.SEARCH: ("o", "search"),
     Origin.LOOK: ("^", "look around"),
+    Origin.AGAIN: ("X", "again"),
     Origin.CHECK: ("P", "repeated"),
     Origin.USER: ("D", "told"),
     Origin.GIVEN: ("v", "given"),

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import ndtri
 
 from quell.arrays import BoolArray, FloatArray
-from quell.diagnostics.leaving_out import left_out_errors
 from quell.diagnostics.residuals import OUTLYING
+from quell.gp.leaving_out import left_out_errors
 from quell.plots.keys import legend_above, line_key, marker_key, patch_key
 from quell.plots.sources import result_of, status_note
 from quell.plots.style import (

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 def check(result: Result, more: int) -> Check:
     """Whether the result can be believed, and what ``more`` evaluations would buy."""
     case = _case(result)
-    figures = result.verdict.figures()
+    figures, chosen = result.verdict.figures(), result.history[result.chosen - 1]
     sd = result.log_evidence_sd if np.isfinite(result.log_evidence_sd) else result.elbo_sd
     return Check(
         answer=ANSWERS[result.status],
         reasons=_reasons(result),
         findings=result.findings,
-        noise=audit_noise(case, result.history[result.chosen - 1]["noise_sd"], sd),
+        noise=audit_noise(case, chosen["noise_sd"], sd, chosen.get("noise_scale", 1.0)),
         forecast=forecast(result.history, sd, figures.get("convexity", np.nan), more),
     )
 

@@ -12,7 +12,9 @@ from quell.arrays import FloatArray, at_peace
 from quell.checks import integer
 from quell.diagnostics import Finding, Status, Verdict
 from quell.diagnostics.check import Check
+from quell.diagnostics.noise_audit import about_wrong_values
 from quell.evaluations import Evaluations, Origin
+from quell.evaluations.repeated import SetAside, what_is_set_aside
 from quell.interface import Reported
 from quell.results.checking import check
 from quell.results.html import result_html
@@ -137,6 +139,14 @@ class Result(Reported):
         return self.verdict.findings
 
     @property
+    def set_aside(self) -> tuple[SetAside, ...]:
+        """With ``Settings(robust=True)``: the evaluations that repeats of their point contradict.
+
+        Each with its row in `evaluations` and how many nats it is off; they count for nothing.
+        """
+        return what_is_set_aside(self.evaluations, self.solution.unknown_sd)
+
+    @property
     def diagnostics(self) -> dict[str, Any]:
         """Figures about the run as a whole, by name, as plain values."""
         chosen = self.history[self.chosen - 1]
@@ -155,6 +165,9 @@ class Result(Reported):
             "went_back": actions.count("went back"),
             "noise_sd": chosen["noise_sd"],
             "looks": self.evaluations.origin.count(Origin.LOOK),
+            "repeats": self.evaluations.origin.count(Origin.AGAIN),
+            "set_aside": len(self.set_aside),
+            "noise_scale": chosen.get("noise_scale", 1.0),
             "unseen_share": self.unseen_share,
             "overhead_cpu_seconds": self.cpu_seconds,
             "overhead_cpu_seconds_per_evaluation": self.cpu_seconds
@@ -216,6 +229,8 @@ class Result(Reported):
             f"target {self.target_seconds:.1f} s, seed {self.seed}",
             *([self.journal] if self.journal else []),
         ]
+        if Origin.AGAIN in self.evaluations.origin:
+            lines += about_wrong_values(self.set_aside, d["noise_scale"])
         if self.unseen_share > SHOWN_UNSEEN:
             lines.append(
                 f"{100 * self.unseen_share:.0f} % of the plausible box is out of sight of all "

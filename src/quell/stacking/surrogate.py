@@ -63,11 +63,15 @@ def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
     for result in results:
         table = result.evaluations
         keys = [(t.tobytes(), v.tobytes()) for t, v in zip(table.theta, table.value, strict=True)]
-        table = table.rows(np.array([key not in seen for key in keys], dtype=bool))
+        new = np.array([key not in seen for key in keys], dtype=bool)
+        table = table.rows(new)
         seen.update(keys)
         noisy = bool((table.sd != 0).any())  # also where SDs are not known
-        trimmed = np.zeros(len(table), dtype=bool)
-        sets.append(TrainingSet.of(table, trimmed, space, noisy=noisy).data)
+        wrong = [one.row for one in result.set_aside]
+        aside = np.isin(np.arange(len(result.evaluations)), wrong)[new]
+        scale = result.history[result.chosen - 1].get("noise_scale", 1.0)
+        observed = TrainingSet.of(table, aside, space, noisy=noisy, noise_scale=scale)
+        sets.append(observed.data)
     run = np.repeat(np.arange(len(sets)), [data.size for data in sets])
     data = sets[0]
     for more in sets[1:]:

@@ -102,11 +102,12 @@ def around_denied(rng: np.random.Generator, state: State, space: InferenceSpace)
     """
     assert state.mixture is not None
     table = state.evaluations
-    theta = table.theta[table.ok]
+    believed = table.ok & ~state.aside
+    theta = table.theta[believed]
     own = state.space.to_inference(theta)
-    y = table.log_joint[table.ok] + state.space.log_jacobian(own)
+    y = table.log_joint[believed] + state.space.log_jacobian(own)
     expected = state.mixture.log_density(own)
-    noise = DENIED_NOISE_SDS * np.nan_to_num(table.sd[table.ok])
+    noise = DENIED_NOISE_SDS * np.nan_to_num(table.sd[believed])
     depth, denied = y.max() - y, (y - y.max()) - (expected - expected.max())
     high = high_depth(space.dimension)
     rows = np.flatnonzero((depth < high) & (denied - noise > high))
@@ -156,7 +157,7 @@ def failed_points(table: Evaluations) -> FloatArray:
 
 def n_spread(table: Evaluations) -> int:
     """Number of evaluations that were not made where the posterior is: of the user's too."""
-    return sum(origin not in (Origin.SEARCH, Origin.CHECK) for origin in table.origin)
+    return sum(origin not in (Origin.SEARCH, Origin.CHECK, Origin.AGAIN) for origin in table.origin)
 
 
 def room_around(places: FloatArray, known: FloatArray) -> FloatArray:
@@ -178,15 +179,17 @@ def chance_of_height(gp: GaussianProcess, x: FloatArray) -> FloatArray:
     return np.asarray(gp.weights @ chance)
 
 
-def low_looks(table: Evaluations, depth: float) -> BoolArray:
+def low_looks(table: Evaluations, depth: float, aside: BoolArray | None = None) -> BoolArray:
     """Mask (N,) of looks at what turned out to be more than ``depth`` below the best.
 
     That was worth knowing, but at its face value would distort a surrogate of the posterior.
+    Evaluations set ``aside``, a mask (N,), are not the best.
     """
     looks = np.array([origin == Origin.LOOK for origin in table.origin], dtype=bool)
-    if not looks.any() or not table.ok.any():
+    believed = table.ok if aside is None else table.ok & ~aside
+    if not looks.any() or not believed.any():
         return np.zeros(len(table), dtype=bool)
-    return looks & table.ok & (table.log_joint < np.nanmax(table.log_joint) - depth)
+    return looks & table.ok & (table.log_joint < np.max(table.log_joint[believed]) - depth)
 
 
 def _surrogate(
@@ -199,8 +202,8 @@ def _surrogate(
         return gp.only(int(rng.choice(gp.n_samples, p=gp.weights)))
     s = int(rng.choice(len(overview.theta), p=overview.weights))
     everything = TrainingSet.of(
-        state.evaluations, np.zeros(len(state.evaluations), dtype=bool), overview.space,
-        noisy=state.noisy, power=overview.power,
+        state.evaluations, state.aside, overview.space,
+        noisy=state.noisy, power=overview.power, noise_scale=state.noise_scale,
     )  # fmt: skip
     data = everything.data
     if overview.theta.shape[1] != Layout(data.dimension, data.has_unknown_noise).size:

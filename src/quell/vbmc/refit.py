@@ -168,4 +168,5 @@ def _record(
         ),
         believable=believable,
         settling=state.settling,
+        noise_scale=state.noise_scale,
     )  # fmt: skip

@@ -10,6 +10,7 @@ from quell.acquisition import SearchBox
 from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import GaussianProcess, Memory, TrainedGP, TrainingData
+from quell.gp.model import Layout
 from quell.mixture import Mixture
 from quell.problem.constraint import Support
 from quell.space import InferenceSpace
@@ -42,6 +43,14 @@ class Solution:
         """The Gaussian process this mixture was fitted to."""
         return GaussianProcess.condition(self.data, self.theta, self.weights)
 
+    @property
+    def unknown_sd(self) -> float:
+        """The fitted SD of noise of unknown size; nan where all noise is known."""
+        if not self.data.has_unknown_noise:
+            return float("nan")
+        layout = Layout(self.data.dimension, unknown_noise=True)
+        return float(np.sqrt(self.weights @ np.exp(self.theta[:, layout.unknown_variance])))
+
 
 class Action(StrEnum):
     """What an iteration did beside refitting; equal to its value as text.
@@ -68,6 +77,7 @@ class Iteration:
     posterior since the last one, ``reliability`` the index r, ``noise_sd`` the noise near the
     mode. ``cpu_seconds`` is the algorithm's own time since the last one, set by whoever keeps the
     time. ``settling``: one of several on evaluations that came together (see `quell.vbmc.settle`).
+    ``noise_scale`` times the stated SDs were taken for the noise.
     """
 
     index: int
@@ -88,6 +98,7 @@ class Iteration:
     believable: bool = True
     cpu_seconds: float = np.nan
     settling: bool = False
+    noise_scale: float = 1.0
 
     def lower_bound(self, beta: float) -> float:
         """ELCBO_β of this iteration."""
@@ -141,7 +152,11 @@ class State:
     zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
     ``overview`` is what is kept of the surrogate of warm-up, None until its end. ``last_tails`` is
     the iteration in which a map for heavy tails was last tried, ``refused_tails`` how often one was
-    taken back.
+    taken back. ``doubted`` are rows of the table that were not to be believed at once, and
+    ``aside_rows`` those that are trimmed for that reason (see `quell.vbmc.doubt`);
+    ``audited`` are rows whose points are evaluated again to learn about their noise, for which
+    ``noise_scale`` times the stated SDs are taken; ``scale_chosen`` is the count of evaluations
+    when that was decided (see `quell.vbmc.noise_scale`).
     """
 
     space: InferenceSpace
@@ -174,13 +189,18 @@ class State:
     overview: Overview | None = None
     last_tails: int = 0
     refused_tails: int = 0
+    doubted: tuple[int, ...] = ()
+    aside_rows: tuple[int, ...] = ()
+    audited: tuple[int, ...] = ()
+    noise_scale: float = 1.0
+    scale_chosen: int = 0
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":
         """The state after ``changes``, with the training set that follows from them.
 
         To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``noisy``,
-        ``power`` or ``warmup`` change.
+        ``power``, ``noise_scale`` or ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
@@ -190,6 +210,7 @@ class State:
             noisy=new.noisy,
             power=new.power if new.is_searching else 1.0,
             cuts=new.cuts,
+            noise_scale=new.noise_scale,
         )
         return replace(new, training=training)
 
@@ -201,6 +222,13 @@ class State:
     def dimension(self) -> int:
         """Number of free coordinates D."""
         return self.space.dimension
+
+    @property
+    def aside(self) -> BoolArray:
+        """Mask (N,) of the evaluations that are not believed."""
+        mask = np.zeros(len(self.evaluations), dtype=bool)
+        mask[list(self.aside_rows)] = True
+        return mask
 
     @property
     def is_searching(self) -> bool:

@@ -30,6 +30,13 @@ from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
 from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
+from quell.vbmc.doubt import (
+    doubts_at_arrival,
+    next_again,
+    rows_aside,
+    with_audit,
+    with_worst_doubted,
+)
 from quell.vbmc.looks import failed_points, low_looks, next_look
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
@@ -113,6 +120,10 @@ def propose(
     if state.fit is None or state.mixture is None:
         # More points are wanted than the design has, before there is enough for a fit.
         return Proposal(random_points(rng, problem, state.space, 1)[0], Origin.DESIGN)
+    if settings.robust:
+        again = next_again(state, pending)
+        if again is not None:
+            return Proposal(again, Origin.AGAIN)
     if settings.look_around:
         theta = next_look(rng, problem, state, pending)
         if theta is not None:
@@ -241,11 +252,21 @@ def absorb(
     new = len(evaluations) - len(state.evaluations)
     surprised = settings.whitening_schedule != "paper" and is_surprising(state, evaluations)
     trimmed = np.append(state.trimmed, np.zeros(new, dtype=bool))
+    doubted, aside_rows = state.doubted, state.aside_rows
+    if settings.robust and state.noisy:
+        doubted = (*doubted, *doubts_at_arrival(state, evaluations))
+        surprised &= doubted == state.doubted  # what may be wrong is no surprise yet
+        trimmed[list(aside_rows)] = False
+        aside_rows = rows_aside(state, evaluations, doubted)
+    aside = np.zeros(len(evaluations), dtype=bool)
+    aside[list(aside_rows)] = True
     if not state.warmup:
-        trimmed |= low_looks(evaluations, trimming_depth(state, over=True))
+        trimmed |= low_looks(evaluations, trimming_depth(state, over=True), aside)
     state = state.with_data(
         evaluations=evaluations,
-        trimmed=trimmed,
+        trimmed=trimmed | aside,
+        doubted=doubted,
+        aside_rows=aside_rows,
         in_iteration=state.in_iteration + n_steps(evaluations.origin[-new:] if new else ()),
     )
     for theta in evaluations.theta[len(evaluations) - new :]:
@@ -260,7 +281,8 @@ def absorb(
         return state
     design = max(state.dimension, SMALLEST_DESIGN) if first else None
     owed = iterations_owed(state, settings.batch, design)
-    return settle(rng, end_iteration(rng, state, settings), settings, owed - 1)
+    state = settle(rng, end_iteration(rng, state, settings), settings, owed - 1)
+    return with_audit(with_worst_doubted(state)) if settings.robust else state
 
 
 def enough_for_a_fit(state: State) -> bool:

@@ -34,7 +34,8 @@ def is_surprising(state: State, evaluations: Evaluations) -> bool:
     x = state.space.to_inference(evaluations.theta[new])
     y = evaluations.log_joint[new] + state.space.log_jacobian(x)
     mean, variance = gp.pooled(x)
-    noise = gp.weights @ gp.new_observation_variance(evaluations.sd[new], len(new))
+    sds = evaluations.sd[new] * state.noise_scale
+    noise = gp.weights @ gp.new_observation_variance(sds, len(new))
     sd = np.sqrt(variance + noise)
     rare = erfc(np.abs(y - mean) / (sd * np.sqrt(2))) < 1 / len(evaluations)
     relevant = np.maximum(y, mean) > gp.data.y.max() - resolved_depth(state.dimension)

@@ -53,6 +53,7 @@ class TrainingSet:
         noisy: bool,
         power: float = 1.0,
         cuts: Edges | None = None,
+        noise_scale: float = 1.0,
     ) -> "TrainingSet":
         """The training set in ``space`` of all evaluations but the ``trimmed`` (mask of the table).
 
@@ -60,12 +61,13 @@ class TrainingSet:
         evaluations are left out; very low values are compressed, the more the smaller the ``power``
         (1: not at all), and points of zero density enter as low ones, unless they are accidents of
         a ``noisy`` target (see :mod:`quell.vbmc.low_values`), or the prior has it: that is known,
-        as ``cuts`` beside the support. Of very many points some are chosen (see
-        :mod:`quell.vbmc.subset`). Empty as long as there is no finite value.
+        as ``cuts`` beside the support. The stated SDs are taken ``noise_scale`` times. Of very many
+        points some are chosen (see :mod:`quell.vbmc.subset`). Empty as long as there is no finite
+        value.
         """
         hopeless = is_hopeless(table.log_joint)
         merged = table.merge_duplicates(~trimmed & ~hopeless)
-        rows, sd = merged.row, merged.sd
+        rows, sd = merged.row, merged.sd * noise_scale
         x = space.to_inference(merged.theta)
         y = merged.log_joint + space.log_jacobian(x)
         single_sd = sd * np.sqrt(merged.count)

@@ -18,6 +18,7 @@ from quell.vbmc.coordinates import (
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
 from quell.vbmc.heavy import proposed_tails
+from quell.vbmc.noise_scale import with_noise_scale
 from quell.vbmc.refit import refit
 from quell.vbmc.softening import proposed_softness
 from quell.vbmc.state import Action, State
@@ -39,6 +40,8 @@ COUNTED_AS = 2
 def end_iteration(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """Refit everything to all evaluations and close the iteration; change coordinates if due."""
     state = with_compression(rng, state, settings)
+    if settings.robust:
+        state = with_noise_scale(rng, state, settings)
     before, state = state, refit(rng, state, settings, action=Action.NONE)
     if not state.history[-1].believable and not state.warmup:
         state = recover(rng, before, state, settings)
@@ -201,7 +204,10 @@ def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     carried = Carried.of(solution.mixture, solution.space, space)
     training = state.training
     if space is not state.space:
-        training = TrainingSet.of(state.evaluations, state.trimmed, space, noisy=state.noisy)
+        training = TrainingSet.of(
+            state.evaluations, state.trimmed, space, noisy=state.noisy,
+            noise_scale=state.noise_scale,
+        )  # fmt: skip
     to_standard = (space.rotation * space.scales).T
     return stretched(training.data, carried.mean(), carried.covariance(), to_standard)
 

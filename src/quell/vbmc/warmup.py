@@ -14,6 +14,8 @@ from quell.settings import Settings
 from quell.vbmc.reliability import IMPROVEMENT_BETA
 from quell.vbmc.state import FALSE_ALARM_RELIABILITY, Overview, State
 
+#: Evaluations that are no steps of the search for the posterior.
+NO_STEPS = (Origin.LOOK, Origin.AGAIN)
 #: How the end of warm-up is told: see `warmup_is_over`.
 Rule = Literal["hindsight", "paper", "2018"]
 
@@ -37,20 +39,21 @@ KEPT_AT_FALSE_ALARM = 100
 
 
 def n_steps(origins: Sequence[Origin]) -> int:
-    """How many evaluations are steps of the search, and not looks at what is elsewhere.
+    """How many evaluations are steps of the search.
 
-    Only steps can be expected to make progress, so windows and iterations are counted in them.
+    Not looks at what is elsewhere, nor repeats of what was not believed. Only steps can be expected
+    to make progress, so windows and iterations are counted in them.
 
-    >>> n_steps([Origin.DESIGN, Origin.LOOK, Origin.SEARCH])
+    >>> n_steps([Origin.DESIGN, Origin.LOOK, Origin.SEARCH, Origin.AGAIN])
     2
     """
-    return sum(origin != Origin.LOOK for origin in origins)
+    return sum(origin not in NO_STEPS for origin in origins)
 
 
 def steps_so_far(state: State) -> NDArray[np.intp]:
     """The steps (t,) made by the end of each iteration."""
     is_step = np.array(
-        [origin != Origin.LOOK for origin in state.evaluations.origin], dtype=np.intp
+        [origin not in NO_STEPS for origin in state.evaluations.origin], dtype=np.intp
     )
     made = np.concatenate([[0], np.cumsum(is_step)])
     return np.asarray(made[[it.n_evaluations for it in state.history]])

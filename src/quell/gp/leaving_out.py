@@ -7,9 +7,9 @@ error of that prediction is α_n / (K_y⁻¹)_nn, and its variance 1 / (K_y⁻¹
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.gp import GaussianProcess
 from quell.gp.factor import inverse_from_factor
 from quell.gp.pooling import between_variance, pooled_mean
+from quell.gp.posterior import GaussianProcess
 
 
 def left_out_errors(gp: GaussianProcess) -> tuple[FloatArray, FloatArray]:
