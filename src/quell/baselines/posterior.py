@@ -107,13 +107,7 @@ class DrawnPosterior(Drawn):
         ends = np.stack([self.quantile(tail), self.quantile(1.0 - tail)], axis=1)
         if parameter is None:
             return ends
-        if isinstance(parameter, str):
-            if parameter not in self.names:
-                raise ValueError(
-                    f"unknown parameter {parameter!r}; the names are {list(self.names)}"
-                )
-            parameter = self.names.index(parameter)
-        return ends[parameter]
+        return ends[self._index(parameter)]
 
     def __repr__(self) -> str:
         names = ", ".join(printable(name) for name in self.names)

@@ -24,6 +24,20 @@ class Drawn(ABC):
         """Draw from the posterior, (n, dimension)."""
 
     @abstractmethod
+    def mean(self) -> FloatArray:
+        """Mean, (dimension,)."""
+
+    @abstractmethod
+    def median(self) -> FloatArray:
+        """Medians of all parameters, (dimension,)."""
+
+    @abstractmethod
+    def interval(
+        self, confidence: float = 0.95, parameter: int | np.integer | str | None = None
+    ) -> FloatArray:
+        """Central intervals (dimension, 2), or (2,) of one parameter."""
+
+    @abstractmethod
     def covariance(self) -> FloatArray:
         """Covariance, (dimension, dimension)."""
 
@@ -40,6 +54,14 @@ class Drawn(ABC):
     def dimension(self) -> int:
         """Number of parameters, fixed ones included."""
         return self.space.n_parameters
+
+    def _index(self, parameter: int | np.integer | str) -> int:
+        """Index of a parameter among all, given that or its name."""
+        if not isinstance(parameter, str):
+            return int(parameter)
+        if parameter not in self.names:
+            raise ValueError(f"unknown parameter {parameter!r}; the names are {list(self.names)}")
+        return self.names.index(parameter)
 
     def correlation(self) -> FloatArray:
         """Correlations, (dimension, dimension); nan for fixed parameters, which have none."""

@@ -203,17 +203,12 @@ class Posterior(Distribution):
         ValueError
             If there is no such parameter, or it is fixed.
         """
-        if isinstance(parameter, str):
-            if parameter not in self.names:
-                raise ValueError(
-                    f"unknown parameter {parameter!r}; the names are {list(self.names)}"
-                )
-            parameter = self.names.index(parameter)
+        parameter = self._index(parameter)
         if not self.space.free[parameter]:
             raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
         column = int(self.space.free[:parameter].sum())
         marginal = Marginal(
-            self.space, int(parameter), column, *along(self.mixture, self.space, column),
+            self.space, parameter, column, *along(self.mixture, self.space, column),
             integer=self.integer is not None and self.integer[parameter],
         )  # fmt: skip
         if self._kept is None:

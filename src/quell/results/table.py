@@ -11,7 +11,7 @@ from quell.arrays import FloatArray
 from quell.interface import import_extra
 
 if TYPE_CHECKING:
-    from quell.results.distribution import Distribution
+    from quell.results.distribution import Distribution, Drawn
 
 #: Share of the interval in a summary, and the names of its figures.
 SHARE = 0.95
@@ -36,7 +36,7 @@ class SummaryRow:
         return bool(self.figures[2] > self.figures[4])
 
 
-def summary_rows(posterior: Distribution) -> list[SummaryRow]:
+def summary_rows(posterior: Drawn) -> list[SummaryRow]:
     """One row for each parameter."""
     mean, sd = posterior.mean(), posterior.sd()
     ends, median = posterior.interval(SHARE), posterior.median()

@@ -2,12 +2,11 @@
 
 import platform
 from datetime import UTC, datetime
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quell.archive import pack, write_atomically
+from quell.archive import pack
 from quell.problem import Problem
 from quell.records.choices import verdict_record
 from quell.records.problem import prior_record
@@ -27,11 +26,6 @@ SCALARS = (
     "elbo", "elbo_sd", "log_evidence", "log_evidence_sd", "evidence_method", "chosen", "boosted",
     "seed", "cpu_seconds", "wall_seconds", "target_seconds", "journal", "unseen_share",
 )  # fmt: skip
-
-
-def save_result(result: "Result", path: str | PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a result to a file."""
-    write_atomically(path, result_bytes(result), overwrite=overwrite)
 
 
 def result_bytes(result: "Result", *, n_draws: int = N_DRAWS) -> bytes:

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 from quell.arrays import FloatArray, at_peace
 from quell.results import Marginal
 from quell.results.one_parameter import OneParameter
+from quell.results.quantiles import solve_quantiles
 from quell.space import InferenceSpace
 
 #: Of quantiles, in the standardised coordinate, where the plausible box has width one.
@@ -80,26 +81,15 @@ class StackedMarginal(OneParameter):
         if len(ends) == 1:
             return ends[0].reshape(p.shape)
         # Runs may have maps of their own; along that of the first one values have their order.
+        one = self.space.coordinate(self.parameter)
         _, places, _ = self.space.standard_coordinate(self.parameter, ends)
-        found = [self._between(*pair) for pair in zip(p.ravel(), places.T, strict=True)]
-        return np.array(found).reshape(p.shape)
-
-    def _between(self, p: float, places: FloatArray) -> float:
-        """The quantile of a share, at one of or between the members' (J,) in v."""
-        from scipy.optimize import brentq  # slow to import
-
-        low, high = float(places.min()), float(places.max())
-
-        def value(v: float) -> float:
-            return self.space.from_standard_coordinate(self.parameter, v)
-
-        def excess(v: float) -> float:
-            return float(self.cdf(value(v))) - p
-
-        while excess(low) > 0:
-            low -= QUANTILE_TOLERANCE * (1 + abs(low)) + 0.1 * (high - low)
-        while excess(high) < 0:
-            high += QUANTILE_TOLERANCE * (1 + abs(high)) + 0.1 * (high - low)
-        if low == high:
-            return value(low)
-        return value(float(brentq(excess, low, high, xtol=QUANTILE_TOLERANCE)))
+        # The quantile lies between those of the members, but for their tolerance.
+        room = QUANTILE_TOLERANCE * (1.0 + float(np.abs(places).max()))
+        found = solve_quantiles(
+            p.ravel(),
+            lambda v: self.cdf(one.value(v)),
+            lambda v: self.density(one.value(v)) * np.exp(one.log_slope(v)),
+            (float(places.min()) - room, float(places.max()) + room),
+            QUANTILE_TOLERANCE,
+        )
+        return one.value(found).reshape(p.shape)
