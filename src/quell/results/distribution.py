@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray, at_peace
 from quell.interface import import_extra
+from quell.problem.constraint import Support
 from quell.results.one_parameter import OneParameter
 from quell.space import InferenceSpace
 
@@ -85,6 +86,9 @@ class Drawn(ABC):
 @at_peace
 class Distribution(Drawn):
     """Gives a posterior what follows from its density, its moments and its marginals, too."""
+
+    integer: tuple[bool, ...] | None
+    support: Support | None
 
     @property
     @abstractmethod

@@ -67,12 +67,12 @@ class StackedPosterior(Distribution):
         return self.members[0].space
 
     @property
-    def integer(self) -> tuple[bool, ...] | None:
+    def integer(self) -> tuple[bool, ...] | None:  # type: ignore[override]
         """Which parameters are integers; None if there are none."""
         return self.members[0].integer
 
     @property
-    def support(self) -> Support | None:
+    def support(self) -> Support | None:  # type: ignore[override]
         """Whether the density of points (n, dimension) is positive, (n,); None if it is always."""
         return self.members[0].support
 
