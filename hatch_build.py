@@ -22,6 +22,8 @@ except ImportError:  # run by hand, without hatchling
     BuildHookInterface = object
 
 HERE = Path(__file__).parent / "src" / "quell" / "native"
+#: The oldest Python whose ABI the module has; ``Py_LIMITED_API`` in kernels.h says the same.
+OLDEST = "cp311"
 MODULE = "_kernels.abi3.so" if os.name == "posix" else "_kernels.pyd"
 
 
@@ -61,6 +63,16 @@ def compile_kernels() -> Path | None:
     return out
 
 
+def stable_tag(tag: str) -> str:
+    """The tag of a wheel with kernels, given that of the Python at hand.
+
+    The module is of the stable ABI: compiled by one Python, it serves all that are not older than
+    ``Py_LIMITED_API`` in kernels.h says.
+    """
+    interpreter, _, platform = tag.split("-")
+    return f"{OLDEST}-abi3-{platform}" if interpreter.startswith("cp") else tag
+
+
 class NativeBuildHook(BuildHookInterface):
     """Hatchling's side of it: a wheel with kernels is for one platform, one without for all."""
 
@@ -71,7 +83,7 @@ class NativeBuildHook(BuildHookInterface):
         del version
         if self.target_name == "wheel" and compile_kernels() is not None:
             build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+            build_data["tag"] = stable_tag(self.build_config.builder.get_best_matching_tag())
             build_data["artifacts"].append(f"src/quell/native/{MODULE}")
 
 

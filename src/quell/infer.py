@@ -2,29 +2,24 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import Any
 
 from numpy.typing import ArrayLike
 
 from quell.checks import integer
-from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.evaluations import Evaluations
 from quell.interface import explains_unknown_arguments
 from quell.problem import Problem
 from quell.progress import Choice, Progress, check_progress
 from quell.results import Result
 from quell.run.beginning import refuse_unless_noise_is_known
-from quell.run.loop import Callback, Loop
+from quell.run.conducting import conduct
+from quell.run.loop import Callback
 from quell.run.session import Session
 from quell.run.so_far import would_end_at_once
-from quell.run.stopping import INTERRUPTED, check_budget, refuse_if_too_small, warn_if_too_short
+from quell.run.stopping import check_budget, refuse_if_too_small, warn_if_too_short
 from quell.settings import Settings
-from quell.text import printable
-from quell.workers.executor_pool import make_pool
-from quell.workers.pool import Pool
 
 
 @explains_unknown_arguments("quell.infer")
@@ -164,60 +159,13 @@ def infer(
             else:
                 first, dimension = len(engine.settled.design), problem.space.dimension
                 warn_if_too_short(budget, session.evaluations.n_counted, first, dimension)
-            return conduct(
+            result: Result = conduct(
                 session, display, budget, executor=executor, workers=workers, timeout=timeout,
                 retries=retries, journal_check=journal_check, callback=callback,
             )  # fmt: skip
+            return result
         finally:
             session.close()
-
-
-def conduct(
-    session: Session, display: Progress, budget: int | None, *, executor: Executor | None,
-    workers: int | None, timeout: float | None, retries: int, journal_check: bool,
-    callback: Callback | None,
-) -> Any:  # fmt: skip
-    """Run a session, of whichever algorithm, to its end; the arguments are those of `infer`."""
-    pool = make_pool(executor, session.engine.seed, session.engine.problem, workers, timeout)
-    display.say(session.continued)
-    if journal_check:
-        _compare(session, pool)
-    if session.finished is not None:
-        pool.close()
-        return replace(
-            session.finished, wall_seconds=session.wall_seconds, journal=session.continued
-        )
-    if session.journal is not None:
-        session.journal.plan(budget)
-    display.note(_beginning(session, budget))
-    result = _finish(Loop(session, pool, budget, retries), display, callback)
-    display.ended(repr(result), session.wall_seconds)
-    return result
-
-
-def _beginning(session: Session, budget: int | None) -> str:
-    """The line with which the display of a run begins."""
-    n, engine = session.engine.problem.space.dimension, session.engine
-    evaluations = "the default budget" if budget is None else f"a budget of {budget} evaluations"
-    where = "" if session.journal is None else f", journal {session.journal.path.name!r}"
-    parameters = f"{n} parameter{'' if n == 1 else 's'}"
-    return f"a run begins: {parameters}, {evaluations}, seed {engine.seed}{where}"
-
-
-def _compare(session: Session, pool: Pool) -> None:
-    """Refuse a journal of another target; nothing of that is recorded."""
-    try:
-        session.refuse_another_target(pool)
-    except BaseException as error:
-        pool.abandon()
-        pool.close()
-        if isinstance(error, KeyboardInterrupt):
-            raise InferenceInterrupted(
-                "interrupted while the target was compared with the journal. The exception's "
-                "'evaluations' has those of the journal",
-                session.evaluations,
-            ) from None
-        raise
 
 
 @explains_unknown_arguments("quell.fit")
@@ -282,40 +230,3 @@ def fit(
         )
     refuse_unless_noise_is_known(problem, engine.table)
     return session.result([f"fitted to {engine.table.n_distinct} given points"])
-
-
-def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
-    """Run the loop, and make the best of however it ends."""
-    engine = loop.session.engine
-    try:
-        loop.run(display, callback)
-        display.finishing(loop.session.wall_seconds)
-        result = loop.result()
-        loop.session.keep(result, ended=loop.reasons[0], budget=loop.budget or 0)
-        return result
-    except KeyboardInterrupt:
-        loop.record_finished()
-        loop.reasons.append(INTERRUPTED)
-        if not engine.settled.history:
-            raise InferenceInterrupted(
-                f"interrupted after {engine.table.n_counted} evaluations, before there was a "
-                "posterior. The exception's 'evaluations' has them; pass it as evaluations= to go "
-                "on from there",
-                engine.table,
-            ) from None
-        result = loop.result(settled_only=True)
-        loop.session.keep(result)
-        return result
-    except InferenceFailed:
-        raise
-    except Exception as error:
-        loop.record_finished()
-        raise InferenceFailed(
-            f"the run stopped after {engine.table.n_counted} evaluations by an error: "
-            f"{type(error).__name__}: {printable(str(error))}. The exception's 'evaluations' has "
-            "what was evaluated; pass it as evaluations= to go on from there",
-            engine.table,
-            loop.result(settled_only=True) if engine.settled.history else None,
-        ) from error
-    finally:
-        loop.pool.close()

@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+from helpers.benchmarks import perform_here
 
 
 @pytest.fixture(scope="session")
@@ -19,3 +20,9 @@ def stored(data_folder):
     """What the data folder has about the synthetic problems."""
     with open(data_folder / "synthetic.json", encoding="utf-8") as file:
         return json.load(file)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Runs of the benchmark are made in this process, where that makes no difference."""
+    monkeypatch.setattr("quell.bench.runner.perform_all", perform_here)

@@ -24,14 +24,15 @@ def seeds_in(path):
 
 def test_campaign_in_parallel_is_continued_and_never_repeats(tmp_path):
     path = tmp_path / "runs.jsonl"
-    summary = run("rosenbrock", "quell", range(2), jobs=2, out=path, **TINY)
+    how = TINY | {"dim": 1, "jobs": 2, "out": path}
+    summary = run("normal", "quell", range(2), **how)
     assert (summary.done, summary.skipped, summary.failed, summary.lost) == (2, 0, 0, 0)
     assert seeds_in(path) == [0, 1]
     before = path.read_text()
     lines = before.splitlines()
     # As if it had been killed while writing the second line.
     path.write_text(lines[0] + "\n" + lines[1][:-40])
-    summary = run("rosenbrock", "quell", [0, 1, 1], jobs=2, out=path, **TINY)
+    summary = run("normal", "quell", [0, 1, 1], **how)
     assert (summary.done, summary.skipped, summary.damaged_lines) == (1, 1, 1)
     first, torn, again = path.read_text().splitlines()
     assert (first, torn) == (lines[0], lines[1][:-40])
@@ -40,7 +41,7 @@ def test_campaign_in_parallel_is_continued_and_never_repeats(tmp_path):
         del old[times], new[times]
     assert old == new
     after = path.read_text()
-    assert run("rosenbrock", "quell", range(2), jobs=2, out=path, **TINY).skipped == 2
+    assert run("normal", "quell", range(2), **how).skipped == 2
     assert path.read_text() == after
 
 
@@ -102,6 +103,7 @@ def test_describe():
     assert describe(spec, {"error": "E: no"}).endswith("FAILED, E: no")
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_versions_are_not_mixed(tmp_path):
     """Runs of one kind by another version: refused, unless that is wanted; other kinds do not."""
     out = tmp_path / "runs.jsonl"

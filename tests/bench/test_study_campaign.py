@@ -105,6 +105,7 @@ def test_the_others(planned):
     assert further["multisensory_both", 12, None].fast
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_study_is_made_continued_and_listed(simulated, capsys):
     run(simulated, "--list")
     assert "tiny  2        0     0       2" in capsys.readouterr().out
@@ -131,6 +132,7 @@ def test_a_study_is_made_continued_and_listed(simulated, capsys):
     assert "own stop" in text
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_a_part_and_a_time_limit(simulated, capsys, monkeypatch):
     other = study.Part("other", "for this test too", TINY.batches, 1)
     run(simulated, "--part", "other", parts=(TINY, other))
@@ -146,6 +148,7 @@ def test_a_part_and_a_time_limit(simulated, capsys, monkeypatch):
     assert "invalid choice" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_another_version_is_not_mixed_and_nothing_is_begun(simulated):
     simulated.mkdir()
     path = simulated / "tiny.jsonl"

@@ -7,6 +7,7 @@ import time
 from dataclasses import asdict
 
 import pytest
+from helpers.benchmarks import perform_here
 
 import quell
 from quell.bench.single import Spec
@@ -169,6 +170,7 @@ def test_table(capsys, tmp_path):
 
 def test_run_with_the_shortcut_is_on_record(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("QUELL_DATA", raising=False)
+    monkeypatch.setattr("quell.bench.runner.perform_all", perform_here)
     path = tmp_path / "f.jsonl"
     command = ["bench", "run", "--problem", "multisensory_s1", "--runs", "1", "--budget", "15"]
     assert call(*command, "--fast", "--out", path) == 0
@@ -189,8 +191,8 @@ def heed_interrupts():
 @pytest.mark.skipif(os.name != "posix", reason="needs signals")
 def test_an_interrupted_campaign_is_continued(tmp_path):
     path = tmp_path / "f.jsonl"
-    command = [sys.executable, "-m", "quell.cli", "bench", "run", "--problem", "rosenbrock"]
-    command += [*TINY, "--out", str(path), "--runs"]
+    command = [sys.executable, "-m", "quell.cli", "bench", "run", "--problem", "normal"]
+    command += [*TINY, "--dim", "1", "--out", str(path), "--runs"]
     # So many runs that the signal comes long before the last one, on a slow machine too.
     process = subprocess.Popen(
         [*command, "500"], stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts

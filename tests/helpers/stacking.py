@@ -24,6 +24,10 @@ def make_problem(upper=4.0, **changes):
     return quell.Problem(log_likelihood, **(arguments | changes))
 
 
+def above_the_diagonal(theta):
+    return bool(theta[1] > 0.5 * theta[0])
+
+
 def make_run(problem, seed, budget=35):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", quell.BudgetWarning)

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+from concurrent import futures
 from concurrent.futures import (
     BrokenExecutor,
     Executor,
@@ -16,10 +17,12 @@ from multiprocessing import get_context
 import numpy as np
 import pytest
 from helpers.problems import QUICK, box, make, noisy
+from helpers.processes import FORKED
 
 from quell import InferenceFailed, Problem, infer, read_journal
 from quell.evaluations import rng_for
 from quell.study import study
+from quell.workers.dispatch import AWAKE, Dispatch
 from quell.workers.executors import count_workers
 
 SPAWN = get_context("spawn")  # a fork of a process with threads may hang
@@ -168,7 +171,7 @@ class TestThreads:
 
 class TestProcesses:
     def test_a_worker_that_dies_costs_a_re_evaluation(self, tmp_path):
-        with ProcessPoolExecutor(2, SPAWN) as executor:
+        with ProcessPoolExecutor(2, FORKED) as executor:
             result = run(Deadly(tmp_path, 2), executor=executor, budget=12)
         assert len(os.listdir(tmp_path)) == 2
         assert result.evaluations.n_counted == 12
@@ -179,7 +182,7 @@ class TestProcesses:
         deadly = Deadly(tmp_path, 0, every_time=0.1)
         hit = [i for i in range(12) if rng_for(1, i).random() < 0.1]
         assert len(hit) == 1  # with seed 1
-        with ProcessPoolExecutor(2, SPAWN) as executor:
+        with ProcessPoolExecutor(2, FORKED) as executor:
             result = run(deadly, executor=executor, budget=12, noise="reported")
         failed = result.evaluations.index[~result.evaluations.ok]
         assert failed.tolist() == hit
@@ -222,6 +225,23 @@ def test_an_executor_that_breaks_leaves_the_evaluations(tmp_path):
     result = run(journal=path)
     assert result.evaluations.n_counted == 16
     streams_are_right(result)
+
+
+def test_a_wait_is_begun_anew_every_second(monkeypatch):
+    """A Ctrl-C that comes just before a wait begins would not be heard before its end."""
+    waits = []
+
+    def wait(calls, timeout, how):
+        waits.append(timeout)
+        return futures.wait(calls, 0.01, how)
+
+    monkeypatch.setattr("quell.workers.dispatch.wait", wait)
+    with ThreadPoolExecutor(1) as executor:
+        dispatch = Dispatch(executor, what="the function")
+        dispatch.submit(0, time.sleep, 0.2)
+        assert len(dispatch.wait()) == 1
+    assert len(waits) > 1
+    assert max(waits) <= AWAKE
 
 
 class TestTimeouts:
@@ -340,7 +360,7 @@ class TestExits:
     @pytest.mark.parametrize("error", [SystemExit("over"), KeyboardInterrupt()])
     @pytest.mark.parametrize("kind", [ThreadPoolExecutor, ProcessPoolExecutor])
     def test_in_a_worker(self, error, kind):
-        more = {"mp_context": SPAWN} if kind is ProcessPoolExecutor else {}
+        more = {"mp_context": FORKED} if kind is ProcessPoolExecutor else {}
         with kind(1, **more) as executor:
             result = run(Leaves(error), budget=12, executor=executor, noise="reported")
         table = result.evaluations

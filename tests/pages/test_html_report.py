@@ -58,6 +58,7 @@ def subjects():
         "hostile names": hostile_result(),
         "ten parameters": large_result(),
         "a constraint": constrained(),
+        "a stack": quell.stack(runs.values()),
         "several runs": runs,
         "a study": study,
         "models": quell.compare({"<u>a</u>": (-40.1, 0.2), "b": (-42.0, 0.2)}),
@@ -72,7 +73,7 @@ def pages():
 
 NAMES = [
     "a result", "hostile names", "ten parameters", "a constraint", "several runs", "a study",
-    "models", "a group",
+    "models", "a group", "a stack",
 ]  # fmt: skip
 
 

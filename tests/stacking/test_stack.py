@@ -1,10 +1,11 @@
 """Several runs as one."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
-from helpers.stacking import NOISE, make_problem, make_run
+from helpers.stacking import NOISE, make_run
 
 import quell
 from quell.diagnostics import Finding, Status
@@ -58,11 +59,10 @@ class TestAnswer:
         assert quell.stack(runs, seed=1).log_evidence != stacked.log_evidence
 
     def test_summary(self, stacked):
-        text = repr(stacked)
+        text = str(stacked)
         assert "3 of 3 runs stacked, 105 evaluations" in text
         assert "log evidence" in text
-        assert "constant   3" in text
-        assert "fixed" in text
+        assert re.search(r"constant +3 +fixed", text)
 
     def test_it_can_be_compared(self, stacked):
         comparison = quell.compare({"stacked": stacked, "other": (-9.0, 0.1)})
@@ -148,10 +148,9 @@ class TestLeavingOut:
         assert "differ by more than their SDs say" in quell.stack([runs[0], other]).summary()
 
 
-def test_constraint():
+def test_constraint(constrained):
     """A posterior that ends at a diagonal: the stacked one does too."""
-    problem = make_problem(constraint=lambda theta: theta[1] > 0.5 * theta[0])
-    stacked = quell.stack([make_run(problem, seed, budget=20) for seed in (1, 2)])
+    stacked = constrained
     draws = stacked.posterior.sample(2000, np.random.default_rng(0))
     assert (draws[:, 1] > 0.5 * draws[:, 0]).all()
     assert stacked.posterior.log_density([2.0, 0.5, 3.0]) == -np.inf

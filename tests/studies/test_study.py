@@ -5,20 +5,18 @@ import json
 import os
 import signal
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
 from helpers.problems import QUICK
-from hypothesis import given
+from helpers.processes import FORKED
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quell import JournalError, Problem, Settings, infer, read_journal
 from quell.studies.folder import file_stem
 from quell.study import study
 from quell.workers.process_per_call import ProcessDied, ProcessPerCall
-
-SPAWN = get_context("spawn")
 
 
 class Normal:
@@ -144,7 +142,7 @@ def test_on_processes_one_of_which_dies(tmp_path):
         "b": problem(Normal(1.0)),
     }
     whole = run({name: problem(Normal(c)) for name, c in (("a", 0.0), ("b", 1.0))}, tmp_path / "w")
-    with ProcessPoolExecutor(2, SPAWN) as executor:
+    with ProcessPoolExecutor(2, FORKED) as executor:
         result = run(problems, tmp_path / "study", executor=executor)
     assert (tmp_path / "died").exists()
     assert [row.error for row in result.rows] == ["", ""]
@@ -171,7 +169,15 @@ def test_names_become_safe_files_and_safe_text(tmp_path):
     assert "../x\\x1b[2J/ü" in result.table()
 
 
-@given(st.lists(st.tuples(st.text(min_size=1), st.integers(0, 20)), unique=True, max_size=5))
+NAMES = st.text(min_size=1, max_size=12) | st.text("/.%~ é", min_size=1, max_size=12)
+#: Names too long for a file, which differ at their ends.
+LONG = ["ü" * 300 + end for end in ("", "a", "/")]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(NAMES, st.integers(0, 20)), unique=True, max_size=4))
+@example([(name, seed) for name in LONG for seed in (1, 11)])
+@example([("a", 1), ("a-seed1", 1), (".", 0), ("..", 0), ("CON", 0), ("%2E", 0)])
 def test_file_names_are_safe_and_distinct(runs):
     runs = [(name, seed) for name, seed in runs if not any(0xD800 <= ord(c) < 0xE000 for c in name)]
     stems = [file_stem(*run) for run in runs]

@@ -1,20 +1,19 @@
 """A posterior that is known by draws."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from quell.arrays import FloatArray
 from quell.checks import integer as whole_number
-from quell.interface import import_extra
+from quell.results.distribution import Drawn
 from quell.space import InferenceSpace
 from quell.streams import as_generator
 from quell.text import printable
 
 
 @dataclass(frozen=True, eq=False)
-class DrawnPosterior:
+class DrawnPosterior(Drawn):
     """The posterior of a baseline: ``draws`` (n, D) over all parameters, fixed ones included.
 
     It has the methods of `quell.Posterior` that draws can answer; there is no density.
@@ -36,16 +35,6 @@ class DrawnPosterior:
 
     draws: FloatArray
     space: InferenceSpace
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
-        return self.space.names
-
-    @property
-    def dimension(self) -> int:
-        """Number of parameters, fixed ones included."""
-        return self.space.n_parameters
 
     def sample(self, n: int, rng: np.random.Generator | int = 0) -> FloatArray:
         """Some of the draws, in random order.
@@ -78,13 +67,6 @@ class DrawnPosterior:
     def covariance(self) -> FloatArray:
         """Covariance, (dimension, dimension)."""
         return np.cov(self.draws.T).reshape(self.dimension, self.dimension)
-
-    def correlation(self) -> FloatArray:
-        """Correlations, (dimension, dimension); nan for fixed parameters, which have none."""
-        sd = np.where(self.space.free, self.sd(), np.nan)
-        correlation = np.clip(self.covariance() / sd / sd[:, None], -1.0, 1.0)
-        correlation[np.diag_indices_from(correlation)] = np.where(self.space.free, 1.0, np.nan)
-        return correlation
 
     def quantile(self, p: float) -> FloatArray:
         """The ``p``-quantiles of all parameters, (dimension,).
@@ -125,24 +107,7 @@ class DrawnPosterior:
         ends = np.stack([self.quantile(tail), self.quantile(1.0 - tail)], axis=1)
         if parameter is None:
             return ends
-        if isinstance(parameter, str):
-            if parameter not in self.names:
-                raise ValueError(
-                    f"unknown parameter {parameter!r}; the names are {list(self.names)}"
-                )
-            parameter = self.names.index(parameter)
-        return ends[parameter]
-
-    def to_pandas(self, n: int = 1000, rng: np.random.Generator | int = 0) -> Any:
-        """Draws as a pandas ``DataFrame`` with a column for each parameter.
-
-        Parameters
-        ----------
-        n, rng
-            Number of draws, and a seed or a generator, as in `sample`.
-        """
-        pandas = import_extra("pandas", "to_pandas", "use posterior.sample(n) for an array")
-        return pandas.DataFrame(self.sample(n, rng), columns=list(self.names))
+        return ends[self._index(parameter)]
 
     def __repr__(self) -> str:
         names = ", ".join(printable(name) for name in self.names)

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from quell.arrays import FloatArray
 from quell.baselines.posterior import DrawnPosterior
 from quell.evaluations import Evaluations
 from quell.interface import Html
-from quell.results.table import HEADER, SummaryRow
+from quell.results.summary import parameter_lines
+from quell.results.table import HEADER, summary_rows
 from quell.text import printable
 
 
@@ -126,13 +126,7 @@ class BaselineResult:
             self._evidence_line(),
             "",
         ]
-        names = [printable(name) for name in self.posterior.names]
-        width = max(9, *(len(name) for name in names))
-        lines.append(f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in HEADER))
-        for name, row in zip(names, parameter_rows(self.posterior), strict=True):
-            shown = row.figures if row.free else row.figures[:1]
-            end = "" if row.free else "      fixed"
-            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in shown) + end)
+        lines += parameter_lines(summary_rows(self.posterior))
         lines += [
             "",
             f"overhead {self.cpu_seconds:.1f} CPU s "
@@ -163,18 +157,6 @@ class BaselineResult:
         page.text(self._evidence_line())
         rows = [
             (row.name, *(f"{value:.4g}" for value in row.figures))
-            for row in parameter_rows(self.posterior)
+            for row in summary_rows(self.posterior)
         ]
         return str(page.table(("parameter", *HEADER), rows))
-
-
-def parameter_rows(posterior: DrawnPosterior) -> list[SummaryRow]:
-    """The figures of each parameter that a summary shows."""
-    ends = posterior.interval(0.95)
-    figures: FloatArray = np.column_stack(
-        [posterior.mean(), posterior.sd(), ends[:, 0], posterior.median(), ends[:, 1]]
-    )
-    return [
-        SummaryRow(name, bool(free), row)
-        for name, free, row in zip(posterior.names, posterior.space.free, figures, strict=True)
-    ]

@@ -10,10 +10,10 @@ from quell.baselines.engine import BaselineEngine, Method
 from quell.baselines.result import BaselineResult
 from quell.checks import integer
 from quell.evaluations import Evaluations
-from quell.infer import conduct
 from quell.problem import Problem
 from quell.progress import Progress
 from quell.results import Result
+from quell.run.conducting import conduct
 from quell.run.loop import Callback
 from quell.run.session import Session
 from quell.run.stopping import check_budget, refuse_if_too_small

@@ -18,10 +18,10 @@ from quell.bench.answers import (
 )
 from quell.bench.compact import compact_posterior
 from quell.bench.shuffled import ShuffledExecutor
-from quell.infer import conduct
 from quell.problem import Problem
 from quell.progress import Progress, Update
 from quell.results import Posterior, Result
+from quell.run.conducting import conduct
 from quell.run.ending import end_at
 from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED, solution_is_final

@@ -35,8 +35,16 @@ def add(commands: Any) -> None:
 
 def run(chosen: argparse.Namespace) -> int:
     """Print the verdict; its exit code is 0 for a result that can be used."""
+    from quell.diagnostics.check import ANSWERS, Answer
+    from quell.stacking import StackedResult
+
     if chosen.more < 1:
         raise CommandError(f"--more must be at least 1, got {chosen.more}")
-    check = open_result(chosen).check(chosen.more)
+    found = open_result(chosen)
+    if isinstance(found, StackedResult):
+        answer = ANSWERS[found.status]
+        print(answer if chosen.quiet else f"{answer}: this is a stack\n\n{found.summary()}")
+        return DONE if answer == Answer.USABLE else NOT_GOOD
+    check = found.check(chosen.more)
     print(check.answer if chosen.quiet else check)
     return DONE if check.usable else NOT_GOOD

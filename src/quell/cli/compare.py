@@ -32,7 +32,7 @@ def add(commands: Any) -> None:
                     "group of subjects, with what to be careful about.",
     )  # fmt: skip
     parser.add_argument("runs", nargs="+", metavar="[NAME=]RUN",
-                        help="saved results, journals or studies")  # fmt: skip
+                        help="saved results, stacks, journals or studies")  # fmt: skip
     parser.add_argument("--names", metavar="PATTERN",
                         help="of one study: where subject and model are in the names of its "
                              "problems, such as '{subject}/{model}'")  # fmt: skip
@@ -63,13 +63,13 @@ def run(chosen: argparse.Namespace) -> int:
 def _models(runs: list[str]) -> Any:
     """What `quell.compare` takes: results by the names of their models, or a single study."""
     from quell.loading import load
-    from quell.results import Result
+    from quell.studies.result import StudyResult
 
     models: dict[str, Any] = {}
     for text in runs:
         name, path = _named(text)
         found = load(path)
-        if not isinstance(found, Result):
+        if isinstance(found, StudyResult):
             if len(runs) == 1:
                 return found
             if name in models:

@@ -14,6 +14,7 @@ from quell.cli.runs import RUN, add_choice_of_run, open_result
 if TYPE_CHECKING:
     from quell.evaluations import Evaluations
     from quell.results import Result
+    from quell.stacking import StackedResult
 
 WHAT = ("draws", "evaluations", "summary", "runs")
 NETCDF = (".nc", ".netcdf")
@@ -160,7 +161,7 @@ def _netcdf(chosen: argparse.Namespace, out: Path) -> str:
 _WRITERS = {"draws": _draws, "evaluations": _evaluations, "summary": _summary, "runs": _runs}
 
 
-def _parameters(result: Result) -> str:
+def _parameters(result: Result | StackedResult) -> str:
     n = len(result.posterior.names)
     return f"{n} parameter{'' if n == 1 else 's'}"
 

@@ -1,4 +1,4 @@
-"""``quell report``: all about a run, a study or several runs in one HTML file."""
+"""``quell report``: all about a run, a stack, a study or several runs in one HTML file."""
 
 import argparse
 from typing import Any
@@ -10,6 +10,7 @@ examples:
   quell report fit.quell                          writes report.html
   quell report run.quelljournal --out now.html    of a run under way, or after a crash
   quell report a.quell b.quell --out both.html    two runs of one problem: do they agree?
+  quell report all.quell                          a stack: several runs as one
   quell report fits --title Subjects              the folder of a study"""
 
 

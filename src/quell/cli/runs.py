@@ -9,6 +9,7 @@ from quell.cli.errors import CommandError
 
 if TYPE_CHECKING:
     from quell.results import Result
+    from quell.stacking import StackedResult
     from quell.studies.result import StudyResult
 
 RUN = "a .quell file, a journal (also of a run under way), or the folder of a study"
@@ -20,13 +21,13 @@ def add_choice_of_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="of a study: the run with this seed")
 
 
-def open_result(chosen: argparse.Namespace) -> Result:
-    """The one result that is meant; `CommandError` if there are several."""
+def open_result(chosen: argparse.Namespace) -> Result | StackedResult:
+    """The one result that is meant, of a run or a stack; `CommandError` if there are several."""
     from quell.loading import load
-    from quell.results import Result
+    from quell.studies.result import StudyResult
 
     found = load(chosen.run)
-    if not isinstance(found, Result):
+    if isinstance(found, StudyResult):
         return _run_of(found, chosen)
     if chosen.problem is not None or chosen.seed is not None:
         raise CommandError("--problem and --seed are for a study; this is a single run")

@@ -9,6 +9,7 @@ EPILOG = """\
 examples:
   quell show fit.quell                   evidence, parameters, status, and how it was made
   quell show run.quelljournal            the result so far, while the run goes on
+  quell show all.quell                   a stack: several runs as one
   quell show fits                        the table of a study, from its folder
 
 Nothing is written, and nothing in the file is executed."""
@@ -17,7 +18,7 @@ Nothing is written, and nothing in the file is executed."""
 def add(commands: Any) -> None:
     """Add the command."""
     parser = commands.add_parser(
-        "show", help="what is in a saved result, a journal or a study", epilog=EPILOG,
+        "show", help="what is in a saved result, a stack, a journal or a study", epilog=EPILOG,
         description="Print the summary of a result, or the table of a study.",
     )  # fmt: skip
     parser.add_argument("run", metavar="RUN", help=RUN)

@@ -2,14 +2,15 @@
 
 ``events`` is the life of one evaluation: asked for, answered, forgotten; ``origin`` why it was
 made. ``table`` has one row per evaluation and never changes; ``answers`` makes rows of answers,
-``head_start`` checks evaluations that were made elsewhere, ``merging`` makes one observation of
+``head_start`` takes in evaluations that were made elsewhere, ``merging`` makes one observation of
 repeated ones, ``joining`` one table of several runs'.
 """
 
 from quell.evaluations.events import Answered, Asked, Forgotten
+from quell.evaluations.head_start import NO_PRIOR_DENSITY
 from quell.evaluations.joining import join_evaluations
 from quell.evaluations.origin import Origin
-from quell.evaluations.table import NO_PRIOR_DENSITY, Evaluations
+from quell.evaluations.table import Evaluations
 from quell.streams import rng_for
 
 __all__ = [

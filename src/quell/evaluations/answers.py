@@ -6,8 +6,9 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.evaluations.events import NOT_ASKED, Answered, Asked
+from quell.evaluations.head_start import NO_PRIOR_DENSITY
 from quell.evaluations.origin import Origin
-from quell.evaluations.table import NO_PRIOR_DENSITY, Evaluations
+from quell.evaluations.table import Evaluations
 from quell.problem import Outcome, Problem
 from quell.problem.noise import under
 

@@ -5,7 +5,7 @@ One row per evaluation, in the order they arrived, failed ones included. The tab
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -14,19 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import BoolArray, FloatArray
-from quell.checks import LARGEST_NOISE_SD, as_floats, coordinate_names, matrix, raise_at
+from quell.checks import as_floats, matrix
 from quell.evaluations.columns import from_columns, read_csv, to_columns, write_csv
 from quell.evaluations.events import NOT_ASKED
-from quell.evaluations.head_start import error_texts, refuse_rows
+from quell.evaluations.head_start import NO_PRIOR_DENSITY, as_given, from_arrays, refuse_rows
 from quell.evaluations.html import evaluations_html
 from quell.evaluations.merging import Merged, merge
 from quell.evaluations.origin import Origin
 from quell.interface import import_extra
 from quell.problem import Problem
-from quell.problem.noise import sds_under
 from quell.problem.outcome import Outcome
-
-NO_PRIOR_DENSITY = "zero density: the prior is zero at this point"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,35 +117,7 @@ class Evaluations:
         "" for none) says why. With a ``problem`` the points are checked against its bounds, the
         SDs against its noise mode, and the log prior is computed; see `as_given`.
         """
-        points = matrix("points", points, names=None if problem is None else problem.names)
-        n, width = points.shape
-        if problem is not None and names is None and width == problem.dimension:
-            names = problem.names
-        columns = {
-            "values": as_floats("values", values),
-            "sds": np.full(n, np.nan) if sds is None else as_floats("sds", sds),
-        }
-        if columns["sds"].ndim == 0:
-            columns["sds"] = np.full(n, float(columns["sds"]))
-        for argument, column in columns.items():
-            if column.shape != (n,):
-                raise ValueError(
-                    f"{argument} must have shape ({n},), one for each point, got {column.shape}"
-                )
-        value, sd = columns["values"], columns["sds"]
-        error = error_texts(errors, value)
-        failed = np.array([text != "" for text in error], dtype=bool)
-        demand = "must be finite (-inf for zero density; say in errors why there is no value)"
-        refuse_rows("values", value, ~failed & ~np.isfinite(value), demand)
-        demand = (
-            f"must be positive and finite (below {LARGEST_NOISE_SD:g}), 0 if exact, nan if unknown"
-        )
-        refuse_rows("sds", sd, (sd < 0) | (sd > LARGEST_NOISE_SD), demand)
-        index = np.full(n, NOT_ASKED, dtype=np.int64)
-        unknown = np.full(n, np.nan)
-        names = coordinate_names(names, width)
-        table = cls(names, points, value, sd, unknown, error, unknown, (origin,) * n, index)
-        return table if problem is None else table._under(problem)
+        return from_arrays(cls, points, values, sds, errors, names, problem, origin)
 
     def append(
         self,
@@ -218,49 +187,7 @@ class Evaluations:
         another prior can be used. Columns are matched by the names of the parameters; names x1,
         x2, ... are none. ``ValueError`` names points that do not fit the problem.
         """
-        n = len(self)
-        theta = self.theta
-        if sorted(self.names) == sorted(problem.names):
-            theta = theta[:, [self.names.index(name) for name in problem.names]]
-        elif self.names != coordinate_names(None, problem.dimension):
-            raise ValueError(
-                f"the evaluations are of the parameters {list(self.names)}, but the problem has "
-                f"{list(problem.names)} (pass points, values and SDs as arrays if the columns are "
-                "in this order all the same)"
-            )
-        given = replace(
-            self,
-            names=problem.names,
-            theta=theta,
-            origin=(Origin.GIVEN,) * n,
-            index=np.full(n, NOT_ASKED, dtype=np.int64),
-        )
-        return given._under(problem)
-
-    def _under(self, problem: Problem) -> "Evaluations":
-        """Checked against the problem's bounds and noise mode, with its prior and names."""
-        if len(self.names) != problem.dimension:
-            raise ValueError(
-                f"points have {len(self.names)} columns, but the problem has {problem.dimension} "
-                f"parameters: {list(problem.names)}"
-            )
-        theta = problem.snap(problem.check_points(self.theta, "points"))
-        moved = problem.integer & (theta != self.theta)
-        if moved.any():
-            raise_at("points", self.theta, moved, "must be an integer", problem.names)
-        log_prior = problem.log_prior(theta)
-        error = tuple(
-            NO_PRIOR_DENSITY if not text and log == -np.inf else text
-            for text, log in zip(self.error, log_prior, strict=True)
-        )
-        return replace(
-            self,
-            names=problem.names,
-            theta=theta,
-            sd=sds_under(self.sd, problem.noise),
-            log_prior=log_prior,
-            error=error,
-        )
+        return as_given(self, problem)
 
     def __len__(self) -> int:
         return len(self.theta)

@@ -12,6 +12,8 @@ from quell.loading.studies import load_study_file, load_study_folder
 from quell.problem.constraint import Support
 from quell.results import Result
 from quell.results.reading import open_archive, result_of
+from quell.stacking import StackedResult
+from quell.stacking.reading import stack_of
 from quell.studies.result import StudyResult
 
 
@@ -20,8 +22,8 @@ def load(
     *,
     constraint: Callable[[FloatArray], Any] | None = None,
     support: Support | None = None,
-) -> Result | StudyResult:
-    """What a run has left on disk: a saved result, a journal, a study. Nothing is changed there.
+) -> Result | StackedResult | StudyResult:
+    """What runs have left on disk: a saved result, a stack, a journal, a study; it only reads.
 
     Nothing in the file is executed, and nothing of it is believed before it is checked: a file of
     unknown origin can do no harm. What comes back is equal bit for bit, the surrogate's predictions
@@ -31,9 +33,9 @@ def load(
     Parameters
     ----------
     path
-        A file that `Result.save` or `StudyResult.save` has written. Or a journal: the result so
-        far, as of the last iteration, also while the run goes on and after a crash; of a finished
-        run its result. Or the folder of a study.
+        A file that `save` of a result, a stacked result or a study has written. Or a journal: the
+        result so far, as of the last iteration, also while the run goes on and after a crash; of a
+        finished run its result. Or the folder of a study.
     constraint, support
         Only for problems with a constraint, or with a prior that is zero in a part of the box:
         these are code, which no file has. Draws, moments and marginals of such a posterior come
@@ -42,7 +44,7 @@ def load(
 
     Returns
     -------
-    Result or StudyResult
+    Result, StackedResult or StudyResult
         As it was saved. Results of a study are read when they are asked for.
 
     Raises
@@ -79,6 +81,8 @@ def load(
             kind = about["kind"]
             if kind == "result":
                 return result_of(archive, **given)
+            if kind == "stack":
+                return stack_of(archive, **given)
         if kind != "study":
             raise FileError(f"{str(place)!r} has no result but a {kind!r:.50}")
     if constraint is not None or support is not None:

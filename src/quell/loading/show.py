@@ -5,15 +5,15 @@ from pathlib import Path
 
 from quell.archive import MAGIC
 from quell.loading.load import load
-from quell.results import Result
 from quell.results.reading import open_archive
+from quell.studies.result import StudyResult
 from quell.text import printable
 
 
 def show(path: str | PathLike[str]) -> str:
-    """The summary of a saved result or a journal, or the table of a study, as text."""
+    """The summary of a saved result, a stack or a journal, or the table of a study, as text."""
     found = load(path)
-    text = found.summary() if isinstance(found, Result) else found.table()
+    text = found.table() if isinstance(found, StudyResult) else found.summary()
     about = _written(Path(path))
     return f"{text}\n{about}" if about else text
 

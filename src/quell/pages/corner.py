@@ -26,7 +26,7 @@ from quell.pages.svg import (
 )
 from quell.plots.densities import peak
 from quell.plots.ranges import Range, range_of
-from quell.results import Posterior
+from quell.results.distribution import Distribution
 from quell.text import printable
 
 #: Probabilities of the regions, and the shares of the probability below the lines.
@@ -52,7 +52,7 @@ class Corner:
     data: dict[str, Any]
 
 
-def corner_of(posterior: Posterior, ident: str = "corner") -> Corner:
+def corner_of(posterior: Distribution, ident: str = "corner") -> Corner:
     """The corner of all free parameters; of the first `MOST` if there are more."""
     free = [int(i) for i in np.flatnonzero(posterior.space.free)]
     ranges = [range_of([posterior], posterior.names[i]) for i in free[:MOST]]
@@ -93,7 +93,7 @@ def corner_of(posterior: Posterior, ident: str = "corner") -> Corner:
 
 
 def _alone(
-    box: Box, posterior: Posterior, shown: Range, x: FloatArray, density: FloatArray
+    box: Box, posterior: Distribution, shown: Range, x: FloatArray, density: FloatArray
 ) -> Markup:
     """The density of one parameter."""
     scale = Scale.of(shown, box.left, box.right)
@@ -118,7 +118,7 @@ def _alone(
     return group(*parts)
 
 
-def plausible_box(box: Box, posterior: Posterior, shown: Range, scale: Scale) -> Markup:
+def plausible_box(box: Box, posterior: Distribution, shown: Range, scale: Scale) -> Markup:
     """A bar at the lower edge, as far as the plausible box is in sight."""
     b = posterior.space.bounds
     ends = np.array([b.plausible_lower[shown.parameter], b.plausible_upper[shown.parameter]])
@@ -167,7 +167,7 @@ def _axes(box: Box, across: Range, down: Range, row: int, column: int, n: int) -
 
 
 def parameter_data(
-    posterior: Posterior, shown: Range, x: FloatArray, density: FloatArray
+    posterior: Distribution, shown: Range, x: FloatArray, density: FloatArray
 ) -> dict[str, Any]:
     """What the page needs to draw and to read off one parameter: plain data."""
     scale = Scale.of(shown, 0.0, 1.0)

@@ -6,10 +6,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.plots import stacked
 from quell.plots.densities import Densities, density_curve, rising_levels
 from quell.plots.ranges import Range
+from quell.plots.stacked import StackedDensities
 from quell.results import Posterior
+from quell.results.distribution import Distribution
 from quell.results.from_file import LostSupport
+from quell.results.truncated import N_DRAWS
+from quell.stacking import StackedPosterior
 
 #: Cells along each parameter of a map made of draws, and how many of them it is smoothed over.
 N_CELLS, SMOOTH = 60, 1.5
@@ -22,7 +27,8 @@ class DensitiesOfDraws:
     The same methods as `Densities`.
     """
 
-    posterior: Posterior
+    posterior: Distribution
+    draws: FloatArray
 
     def alone(self, shown: Range) -> tuple[FloatArray, FloatArray]:
         """Values (n,) of one parameter and its density (n,), or the probabilities of integers."""
@@ -34,9 +40,7 @@ class DensitiesOfDraws:
         """Values (m,), (n,) of two parameters, their density (n, m), and its levels."""
         from scipy.ndimage import gaussian_filter, map_coordinates
 
-        support = self.posterior.support
-        assert isinstance(support, LostSupport)
-        theta = support.draws
+        theta = self.draws
         edges = np.linspace(0.0, 1.0, N_CELLS + 1)
         at = [r.fraction(r.place(theta[:, r.parameter])) for r in (second, first)]
         counts = np.histogram2d(at[0], at[1], [edges, edges])[0]
@@ -55,10 +59,16 @@ def _middles(shown: Range) -> FloatArray:
     return np.asarray(shown.low + part * shown.width)
 
 
-def densities_of(posterior: Posterior) -> Densities | DensitiesOfDraws:
+def densities_of(posterior: Distribution) -> Densities | StackedDensities | DensitiesOfDraws:
     """What draws the posterior's densities."""
     if not isinstance(posterior.support, LostSupport):
-        return Densities(posterior)
+        return stacked.densities_of(posterior)
+    if isinstance(posterior, StackedPosterior):
+        if any(member._kept is not None for member in posterior.members):
+            return DensitiesOfDraws(posterior, posterior.sample(N_DRAWS))
+        members = tuple(replace(member, support=None) for member in posterior.members)
+        return StackedDensities(replace(posterior, members=members))
+    assert isinstance(posterior, Posterior)
     if posterior.support.kept is None:  # all of the mixture is inside
         return Densities(replace(posterior, support=None))
-    return DensitiesOfDraws(posterior)
+    return DensitiesOfDraws(posterior, posterior.support.draws)

@@ -1,4 +1,4 @@
-"""`quell.pages.report`: one HTML file about a result, several, a study or a comparison."""
+"""`quell.pages.report`: one HTML file about a result, several, a stack, a study, a comparison."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -11,13 +11,21 @@ from quell.pages.comparison_page import comparison_page
 from quell.pages.render import BEGINNING, Page, render
 from quell.pages.run_page import run_page
 from quell.pages.runs_page import runs_page
+from quell.pages.stack_page import stack_page
 from quell.pages.study_page import study_page
 from quell.results import Result
+from quell.stacking import StackedResult
 from quell.studies.result import StudyResult
 
 #: What a report can be about.
 Subject = (
-    Result | StudyResult | Comparison | GroupComparison | Mapping[str, Result] | Sequence[Result]
+    Result
+    | StackedResult
+    | StudyResult
+    | Comparison
+    | GroupComparison
+    | Mapping[str, Result]
+    | Sequence[Result]
 )
 
 
@@ -33,7 +41,7 @@ def report(
     ----------
     subject
         A result, also one from `quell.load`. Or several runs of one problem, by name or in a list:
-        do they agree? Or what `quell.study` or `quell.compare` returned.
+        do they agree? Or what `quell.stack`, `quell.study` or `quell.compare` returned.
     path
         Where, for instance "fit.html".
     title
@@ -85,6 +93,8 @@ def page_of(subject: Any, title: str = "") -> Page:
         raise TypeError(f"title must be text, got {type(title).__name__}")
     if isinstance(subject, Result):
         return run_page(subject, title)
+    if isinstance(subject, StackedResult):
+        return stack_page(subject, title)
     if isinstance(subject, StudyResult):
         return study_page(subject, title)
     if isinstance(subject, Comparison | GroupComparison):
@@ -98,8 +108,8 @@ def page_of(subject: Any, title: str = "") -> Page:
     for run in runs.values():
         if not isinstance(run, Result):
             raise TypeError(
-                "a report is about a quell.Result, several of them, a quell.StudyResult, or what "
-                f"quell.compare returns, got {type(run).__name__}"
+                "a report is about a quell.Result, several of them, or what quell.stack, "
+                f"quell.study or quell.compare returns, got {type(run).__name__}"
             )
     if not runs:
         raise ValueError("a report needs at least one result, got none")

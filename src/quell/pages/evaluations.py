@@ -13,7 +13,6 @@ from quell.pages.frame import Box, x_axis, y_axis
 from quell.pages.scales import Scale
 from quell.pages.svg import dots, element, number, picture
 from quell.plots.limits import value_limits
-from quell.results import Result
 from quell.text import printable
 
 WIDTH, HEIGHT = 820, 250
@@ -57,15 +56,16 @@ class EvaluationsSection:
     data: dict[str, Any]
 
 
-def evaluations_section(result: Result, ident: str = "values") -> EvaluationsSection:
-    """The section of a result."""
-    table = result.evaluations
+def evaluations_section(
+    table: Evaluations, dimension: int, ident: str = "values"
+) -> EvaluationsSection:
+    """The section of a table of evaluations, of ``dimension`` free parameters."""
     order = np.argsort(-np.nan_to_num(table.log_joint, nan=-np.inf), kind="stable")
     order = order[table.ok[order]]
     listed = sorted({*order[:MOST].tolist(), *np.flatnonzero(~table.ok)[:MOST].tolist()})[:MOST]
     failures = _failures(table)
     return EvaluationsSection(
-        chart=_chart(result, ident),
+        chart=_chart(table, dimension, ident),
         names=tuple(printable(name) for name in table.names),
         best=[_cells(table, int(i)) for i in order[:N_BEST]],
         failures=failures[:MOST_KINDS],
@@ -117,9 +117,8 @@ def _failures(table: Evaluations) -> list[Failure]:
     return sorted(found, key=lambda failure: (-failure.count, failure.first))
 
 
-def _chart(result: Result, ident: str) -> Chart | None:
-    table = result.evaluations
-    limits = value_limits(table, result.posterior.space.dimension)
+def _chart(table: Evaluations, dimension: int, ident: str) -> Chart | None:
+    limits = value_limits(table, dimension)
     if limits is None:
         return None
     across = Scale(0.0, len(table) + 1.0, BOX.left, BOX.right)

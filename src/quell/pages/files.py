@@ -24,7 +24,8 @@ def report_files(
         found = load(path)
         if not isinstance(found, Result):
             raise FileError(
-                f"{fspath(path)!r} is a study: report it alone, or name the files of single runs"
+                f"{fspath(path)!r} has more than one run: report it alone, or name the files of "
+                "single runs"
             )
         runs[_name(path, runs)] = found
     try:

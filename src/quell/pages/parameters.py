@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quell.plots.style import rounded
-from quell.results import Posterior
+from quell.results.distribution import Distribution
 from quell.results.table import summary_rows
 from quell.text import printable
 
@@ -26,7 +26,7 @@ class ParameterRow:
     note: str
 
 
-def parameter_rows(posterior: Posterior) -> list[ParameterRow]:
+def parameter_rows(posterior: Distribution) -> list[ParameterRow]:
     """One row for each parameter, fixed ones included."""
     b = posterior.space.bounds
     integer = posterior.integer or (False,) * posterior.dimension

@@ -43,14 +43,19 @@ class Provenance:
 
 def provenance(result: Result) -> Provenance:
     """The provenance of a result."""
-    text = json.dumps(result.problem, sort_keys=True, default=str)
     return Provenance(
         settings=settings_of(result.settings),
         versions=versions(),
-        problem=_problem(result.problem),
-        digest=sha256(text.encode()).hexdigest()[:DIGEST],
+        problem=problem_rows(result.problem),
+        digest=digest(result.problem),
         snippet=snippet(result),
     )
+
+
+def digest(problem: dict[str, Any]) -> str:
+    """By which the same problem is known again."""
+    text = json.dumps(problem, sort_keys=True, default=str)
+    return sha256(text.encode()).hexdigest()[:DIGEST]
 
 
 def versions() -> list[tuple[str, str]]:
@@ -73,7 +78,7 @@ def settings_of(settings: Settings) -> list[Setting]:
     return sorted(found, key=lambda setting: setting.default)
 
 
-def _problem(problem: dict[str, Any]) -> list[tuple[str, str]]:
+def problem_rows(problem: dict[str, Any]) -> list[tuple[str, str]]:
     """What is not in the table of parameters: prior, noise, maps."""
     prior = dict(problem.get("prior") or {})
     kind = str(prior.get("kind", "unknown"))
@@ -90,7 +95,11 @@ def _problem(problem: dict[str, Any]) -> list[tuple[str, str]]:
 
 def snippet(result: Result) -> str:
     """Python code that makes the run again, given the target; it is valid whatever names are."""
-    problem = result.problem
+    return "\n".join([*problem_lines(result.problem), *_call(result)])
+
+
+def problem_lines(problem: dict[str, Any]) -> list[str]:
+    """Python code that makes the problem again."""
     lines = ["import numpy as np", "import quell", "", "problem = quell.Problem("]
     lines.append("    log_likelihood,  # your function: its code is not in a result")
     for name in ("lower", "upper", "plausible_lower", "plausible_upper"):
@@ -107,8 +116,7 @@ def snippet(result: Result) -> str:
     lines += _prior(dict(problem.get("prior") or {}))
     if problem.get("constraint"):
         lines.append("    constraint=constraint,  # your function")
-    lines += [")", *_call(result)]
-    return "\n".join(lines)
+    return [*lines, ")"]
 
 
 def _prior(prior: dict[str, Any]) -> list[str]:

@@ -19,14 +19,16 @@ from quell.pages.comparison_page import ComparisonPage
 from quell.pages.run_page import RunPage
 from quell.pages.runs_page import LIMITS, RunsPage
 from quell.pages.slices import KEYS as SLICE_KEYS
+from quell.pages.stack_page import StackPage
 from quell.pages.study_page import StudyPage
 from quell.text import jsonable, printable
 from quell.version import __version__
 
-Page = RunPage | RunsPage | StudyPage | ComparisonPage
+Page = RunPage | RunsPage | StackPage | StudyPage | ComparisonPage
 TEMPLATES: dict[type, str] = {
     RunPage: "run.html.j2",
     RunsPage: "runs.html.j2",
+    StackPage: "stack.html.j2",
     StudyPage: "study.html.j2",
     ComparisonPage: "comparison.html.j2",
 }

@@ -17,18 +17,19 @@ from quell.plots.curves import (
     finish_panel,
     interval_text,
 )
-from quell.plots.densities import Densities
 from quell.plots.keys import line_key, marker_key, note, patch_key
 from quell.plots.ranges import Range, own_range, range_of
 from quell.plots.regions import DARK, LIGHT, draw_outlines, draw_regions
 from quell.plots.sources import (
     Parameters,
+    Shown,
     chosen_parameters,
     overlay_of,
     point_of,
     posterior_of,
     status_note,
 )
+from quell.plots.stacked import AnyDensities, densities_of
 from quell.plots.style import (
     BLACK,
     FONT,
@@ -45,7 +46,6 @@ from quell.plots.style import (
     tidy,
     title,
 )
-from quell.results import Posterior, Result
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -65,11 +65,11 @@ BARE, CROWDED, SMALL, TITLED = 0.36, 0.48, 0.8, 1.15
 
 
 def plot_corner(
-    result: Result | Posterior,
+    result: Shown,
     parameters: Parameters = None,
     *,
     truth: ArrayLike | Mapping[str, float] | None = None,
-    other: Result | Posterior | None = None,
+    other: Shown | None = None,
     evaluations: bool = False,
     shares: Sequence[float] = (0.5, 0.9),
     quantiles: Sequence[float] = (0.025, 0.5, 0.975),
@@ -87,7 +87,7 @@ def plot_corner(
     Parameters
     ----------
     result
-        A result, or a posterior alone.
+        A result, also a stacked one, or a posterior alone.
     parameters
         Names or indices of those to show; by default all that are not fixed.
     truth
@@ -118,6 +118,7 @@ def plot_corner(
     Examples
     --------
     >>> import matplotlib.pyplot as plt
+    >>> from quell import Posterior
     >>> from quell.mixture import Mixture
     >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds([0, -9], [1, 9], [0.3, -1], [0.7, 1], names=["a", "b"])
@@ -132,7 +133,8 @@ def plot_corner(
     shares = _checked_shares(shares)
     true = point_of("truth", {} if truth is None else truth, posterior.names)
     second = overlay_of(other, [posterior.names[i] for i in chosen])
-    if evaluations and not isinstance(result, Result):
+    table = getattr(result, "evaluations", None) if evaluations else None
+    if evaluations and table is None:
         raise TypeError("evaluations=True needs a quell.Result: a posterior alone has none")
     if parameters is None and len(chosen) > MOST:
         warnings.warn(
@@ -141,12 +143,11 @@ def plot_corner(
             UserWarning,
             stacklevel=2,
         )
-    table = result.evaluations if evaluations and isinstance(result, Result) else None
     both = [posterior] if second is None else [posterior, second]
     ranges = [range_of(both, posterior.names[i], true[i : i + 1]) for i in chosen]
     where, grid, panel = _layout(figure, len(chosen), inches(width))
     titles = panel >= TITLED if titles is None else titles
-    drawn = [Densities(one) for one in both]
+    drawn = [densities_of(one) for one in both]
     with cautious_numbers():
         for row, down in enumerate(ranges):
             for column, across in enumerate(ranges[: row + 1]):
@@ -204,7 +205,7 @@ def _layout(figure: Any, n: int, width: float) -> tuple[Any, Any, float]:
 
 
 def _draw_alone(
-    ax: Axes, drawn: Sequence[Densities], shown: Range, quantiles: Sequence[float], true: float
+    ax: Axes, drawn: Sequence[AnyDensities], shown: Range, quantiles: Sequence[float], true: float
 ) -> None:
     height = draw_density(ax, drawn[0], shown, LOOKS[0])
     for more in drawn[1:]:
@@ -217,7 +218,7 @@ def _draw_alone(
 
 
 def _draw_two(
-    ax: Axes, drawn: Sequence[Densities], across: Range, down: Range, shares: tuple[float, ...]
+    ax: Axes, drawn: Sequence[AnyDensities], across: Range, down: Range, shares: tuple[float, ...]
 ) -> None:
     draw_regions(ax, *drawn[0].pair(across, down, shares), LOOKS[0])
     for more in drawn[1:]:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.plots.densities import Densities, peak
+from quell.plots.densities import peak
 from quell.plots.ranges import Range
+from quell.plots.stacked import AnyDensities
 from quell.plots.style import BLACK, GREY, LINE, THIN_LINE, Look, rounded
-from quell.results import Marginal, Result
+from quell.results import Result
+from quell.results.one_parameter import OneParameter
+from quell.stacking import StackedResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +27,7 @@ PRIOR_GRID = np.sinh(np.linspace(-7.0, 7.0, 4001)) / np.sinh(7.0) * 60.0
 
 
 def draw_density(
-    ax: Axes, densities: Densities, shown: Range, look: Look, *, fill: bool = True,
+    ax: Axes, densities: AnyDensities, shown: Range, look: Look, *, fill: bool = True,
     shift: float = 0.0,
 ) -> float:  # fmt: skip
     """Draw a density and return how high it is; bars of integers are moved by ``shift``."""
@@ -41,14 +44,14 @@ def draw_density(
     return peak(x, density, shown)
 
 
-def shown_quantile(marginal: Marginal, shown: Range, p: float) -> float:
+def shown_quantile(marginal: OneParameter, shown: Range, p: float) -> float:
     """A quantile of a marginal: of an integer a whole number."""
     value = marginal.quantile(p)
     return float(np.rint(value)) if shown.integer else value
 
 
 def draw_quantiles(
-    ax: Axes, marginal: Marginal, shown: Range, quantiles: Sequence[float], look: Look
+    ax: Axes, marginal: OneParameter, shown: Range, quantiles: Sequence[float], look: Look
 ) -> None:
     """Dashed lines at quantiles of a marginal."""
     for p in quantiles:
@@ -79,7 +82,7 @@ def finish_panel(ax: Axes, height: float) -> None:
     ax.spines["left"].set_visible(False)
 
 
-def interval_text(marginal: Marginal, shown: Range) -> str:
+def interval_text(marginal: OneParameter, shown: Range) -> str:
     """The median and the central 95 % interval, in words."""
     low, median, high = (shown_quantile(marginal, shown, p) for p in (0.025, 0.5, 0.975))
     if shown.integer:
@@ -91,7 +94,9 @@ def interval_text(marginal: Marginal, shown: Range) -> str:
     return f"{rounded(median, spread)} [{rounded(low, spread)}, {rounded(high, spread)}]"
 
 
-def prior_curve(result: Result, shown: Range) -> tuple[FloatArray, FloatArray] | None:
+def prior_curve(
+    result: Result | StackedResult, shown: Range
+) -> tuple[FloatArray, FloatArray] | None:
     """Values (n,) of a parameter and its prior density (n,); None where that is not known.
 
     It is where parameters are independent a priori: the log prior along one of them is then that

@@ -16,6 +16,7 @@ from quell.plots.ranges import Range
 from quell.problem.integers import round_to_integers
 from quell.results import Marginal, Posterior
 from quell.results.moments import along
+from quell.results.one_parameter import OneParameter
 
 #: Cells of a curve: finer than what can be seen.
 N_CURVE = 300
@@ -35,7 +36,7 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 LEAST_WEIGHT = 1e-6
 
 
-def density_curve(marginal: Marginal, shown: Range) -> tuple[FloatArray, FloatArray]:
+def density_curve(marginal: OneParameter, shown: Range) -> tuple[FloatArray, FloatArray]:
     """Values of a parameter (n,) and the density there (n,); for an integer its probabilities.
 
     The density is the probability of a small cell around each value, over its width: what the eye
@@ -62,7 +63,7 @@ def _middles(edges: FloatArray, shown: Range) -> FloatArray:
     return np.asarray(0.5 * edges[1:] + 0.5 * edges[:-1])
 
 
-def _probabilities(marginal: Marginal, shown: Range, edges: FloatArray) -> FloatArray:
+def _probabilities(marginal: OneParameter, shown: Range, edges: FloatArray) -> FloatArray:
     """Probabilities (n,) between neighbouring edges (n + 1,)."""
     below = marginal.cdf(edges)
     if not shown.period:
@@ -163,16 +164,16 @@ class Densities:
         levels (ascending) lies a share of the probability, one for each of ``shares``.
         """
         with np.errstate(all="ignore"):
-            x, y = (self._points(shown) for shown in (first, second))
-            density = self._at(first, second, x[None, :], y[:, None])
-            x, density = _staircase(x, density, first, axis=1)
-            y, density = _staircase(y, density, second, axis=0)
+            x, y = (self.points(shown) for shown in (first, second))
+            density = self.at(first, second, x[None, :], y[:, None])
+            x, density = staircase(x, density, first, axis=1)
+            y, density = staircase(y, density, second, axis=0)
             theta, inside = self._drawn
             theta = theta[inside][:N_LEVELS]
             at = [theta[:, shown.parameter] for shown in (first, second)]
-            return x, y, density, rising_levels(self._at(first, second, at[0], at[1]), shares)
+            return x, y, density, rising_levels(self.at(first, second, at[0], at[1]), shares)
 
-    def _at(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
+    def at(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
         """The density at values x and y of two parameters, which are broadcast.
 
         That of an integer is the average over its cell.
@@ -186,7 +187,8 @@ class Densities:
             total *= self._share_inside(first, second, x, y)
         return np.where(np.isfinite(total), total, 0.0)
 
-    def _points(self, shown: Range) -> FloatArray:
+    def points(self, shown: Range) -> FloatArray:
+        """Values (n,) of one parameter at which its maps are computed."""
         if shown.integer:
             return shown.integers()
         marginal = self.posterior.marginal(shown.name)
@@ -253,7 +255,7 @@ def _nodes(shown: Range) -> list[tuple[float, float]]:
     return [(0.5 * float(n), 0.5 * float(w)) for n, w in zip(NODES, NODE_WEIGHTS, strict=True)]
 
 
-def _staircase(
+def staircase(
     points: FloatArray, density: FloatArray, shown: Range, axis: int
 ) -> tuple[FloatArray, FloatArray]:
     """Both edges of every cell of an integer, with its density; others as they are."""

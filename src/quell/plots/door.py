@@ -14,6 +14,7 @@ from quell.plots.residuals import plot_residuals
 from quell.plots.surrogate import plot_surrogate
 from quell.plots.trace import plot_trace
 from quell.results import Result
+from quell.stacking import StackedResult
 
 #: The plots of a single result by name.
 KINDS: dict[str, Callable[..., Any]] = {
@@ -27,6 +28,15 @@ KINDS: dict[str, Callable[..., Any]] = {
 }
 
 
+#: Those of a stacked result, which has no run and no surrogate to show.
+STACK_KINDS = {name: KINDS[name] for name in ("corner", "marginals")}
+
+
 def plot(result: Result, kind: str, **options: Any) -> Any:
     """The plot of this ``kind``; ``options`` are those of its function."""
     return KINDS[choice("kind", kind, list(KINDS))](result, **options)
+
+
+def plot_stack(result: StackedResult, kind: str, **options: Any) -> Any:
+    """The plot of this ``kind`` of a stacked result."""
+    return STACK_KINDS[choice("kind", kind, list(STACK_KINDS))](result, **options)

@@ -16,17 +16,18 @@ from quell.plots.curves import (
     interval_text,
     prior_curve,
 )
-from quell.plots.densities import Densities
 from quell.plots.keys import legend_above, line_key
 from quell.plots.ranges import own_range, range_of
 from quell.plots.sources import (
     Parameters,
+    Shown,
     chosen_parameters,
     overlay_of,
     point_of,
     posterior_of,
     status_note,
 )
+from quell.plots.stacked import densities_of
 from quell.plots.style import (
     BLACK,
     GREY,
@@ -39,7 +40,8 @@ from quell.plots.style import (
     tidy,
     title,
 )
-from quell.results import Posterior, Result
+from quell.results import Result
+from quell.stacking import StackedResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
@@ -50,11 +52,11 @@ PANEL, ROW = 1.5, 1.35
 
 
 def plot_marginals(
-    result: Result | Posterior,
+    result: Shown,
     parameters: Parameters = None,
     *,
     truth: ArrayLike | Mapping[str, float] | None = None,
-    other: Result | Posterior | None = None,
+    other: Shown | None = None,
     prior: bool = True,
     quantiles: Sequence[float] = (0.025, 0.5, 0.975),
     names: tuple[str, str] = ("posterior", "other"),
@@ -69,7 +71,7 @@ def plot_marginals(
     Parameters
     ----------
     result
-        A result, or a posterior alone (without a prior then).
+        A result, also a stacked one, or a posterior alone (without a prior then).
     parameters
         Names or indices of those to show; by default all that are not fixed.
     truth
@@ -95,6 +97,7 @@ def plot_marginals(
     Examples
     --------
     >>> import matplotlib.pyplot as plt
+    >>> from quell import Posterior
     >>> from quell.mixture import Mixture
     >>> from quell.space import InferenceSpace
     >>> space = InferenceSpace.from_bounds([0, -9], [1, 9], [0.3, -1], [0.7, 1], names=["a", "b"])
@@ -111,7 +114,7 @@ def plot_marginals(
     columns = max(1, min(len(chosen), int(inches(width) / PANEL)))
     figure, made = panels(axes, len(chosen), columns=columns, width=width, height=ROW)
     room = inches(width) / columns
-    densities, beside = Densities(posterior), None if second is None else Densities(second)
+    densities, beside = densities_of(posterior), None if second is None else densities_of(second)
     keys = {names[0]: line_key(LOOKS[0].colour, LOOKS[0].line)}
     for ax, i in zip(made, chosen, strict=True):
         name = posterior.names[i]
@@ -131,7 +134,11 @@ def plot_marginals(
         if np.isfinite(true[i]):
             draw_truth(ax, float(true[i]), shown)
             keys["truth"] = line_key(BLACK, "-.")
-        curve = prior_curve(result, shown) if prior and isinstance(result, Result) else None
+        curve = (
+            prior_curve(result, shown)
+            if prior and isinstance(result, Result | StackedResult)
+            else None
+        )
         if curve is not None:
             draw_prior(ax, curve, shown)
             keys["prior"] = line_key(GREY, ":")

@@ -17,7 +17,8 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.plots.style import PALE, few_ticks
-from quell.results import Marginal, Posterior
+from quell.results.distribution import Distribution
+from quell.results.one_parameter import OneParameter
 from quell.space import InferenceSpace
 
 if TYPE_CHECKING:
@@ -162,7 +163,10 @@ def _ticks(shown: Range, axis: object, n: int) -> None:
 
 
 def range_of(
-    posteriors: Sequence[Posterior], name: str, also: FloatArray | None = None, wider: float = 0.0
+    posteriors: Sequence[Distribution],
+    name: str,
+    also: FloatArray | None = None,
+    wider: float = 0.0,
 ) -> Range:
     """The range of the parameter of this name: all of the ``posteriors`` that have it.
 
@@ -197,7 +201,7 @@ def range_of(
     return Range(i, name, low, high, lower, upper, integer)
 
 
-def own_range(posterior: Posterior, shown: Range) -> Range:
+def own_range(posterior: Distribution, shown: Range) -> Range:
     """The same range for a posterior that may have the parameter in another place."""
     return replace(shown, parameter=posterior.names.index(shown.name))
 
@@ -211,7 +215,11 @@ def _with_bound(low: float, high: float, lower: float, upper: float) -> tuple[fl
 
 
 def _arc(
-    space: InferenceSpace, i: int, marginals: Sequence[Marginal], extra: FloatArray, wider: float
+    space: InferenceSpace,
+    i: int,
+    marginals: Sequence[OneParameter],
+    extra: FloatArray,
+    wider: float,
 ) -> tuple[float, float]:
     """The part of a circle from which a periodic parameter is seen, around its plausible box."""
     b = space.bounds

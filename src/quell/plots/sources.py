@@ -10,17 +10,21 @@ from quell.arrays import FloatArray
 from quell.checks import as_floats
 from quell.diagnostics import Status
 from quell.results import Posterior, Result
+from quell.results.distribution import Distribution
 from quell.space import InferenceSpace
+from quell.stacking import StackedPosterior, StackedResult
 
+#: What has a posterior to show.
+Shown = Result | Posterior | StackedResult | StackedPosterior
 #: Parameters of a plot: names or indices; None for all that are not fixed.
 Parameters = Sequence[str | int] | str | int | None
 
 
-def posterior_of(thing: Any, argument: str = "result") -> Posterior:
+def posterior_of(thing: Any, argument: str = "result") -> Distribution:
     """The posterior of a result, or the posterior itself."""
-    if isinstance(thing, Result):
+    if isinstance(thing, Result | StackedResult):
         return thing.posterior
-    if isinstance(thing, Posterior):
+    if isinstance(thing, Posterior | StackedPosterior):
         return thing
     raise TypeError(
         f"{argument} must be a quell.Result or a quell.Posterior, got {type(thing).__name__}"
@@ -36,7 +40,7 @@ def result_of(thing: Any, argument: str = "result") -> Result:
 
 def status_note(thing: Any) -> str:
     """A word on the status where an answer is not stable; "" otherwise."""
-    if isinstance(thing, Result) and thing.status != Status.STABLE:
+    if isinstance(thing, Result | StackedResult) and thing.status != Status.STABLE:
         return f"status: {thing.status}"
     return ""
 
@@ -109,7 +113,7 @@ def _vector(argument: str, point: ArrayLike, names: Sequence[str]) -> FloatArray
     return values
 
 
-def overlay_of(other: Any, names: Sequence[str]) -> Posterior | None:
+def overlay_of(other: Any, names: Sequence[str]) -> Distribution | None:
     """The posterior to lay over another that has these ``names``; it must share one."""
     if other is None:
         return None

@@ -20,8 +20,8 @@ from scipy.special import ndtri
 
 from quell.arrays import FloatArray
 from quell.checks import as_floats, coordinate_mask, coordinate_names, vector
+from quell.problem.as_density import make_density
 from quell.problem.densities import Independent, Joint, is_one_dimensional
-from quell.problem.prior import make_density
 from quell.space.bounds import Bounds
 
 #: Shares of the prior's probability below the two ends of the box: ± 1 SD of a normal one.

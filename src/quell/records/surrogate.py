@@ -8,19 +8,9 @@ from quell.archive import Archive
 from quell.archive.plain import a, number
 from quell.gp import TrainingData
 from quell.gp.model import Layout
-from quell.mixture import Mixture
 from quell.problem.constraint import Support
 from quell.quadrature import ExpectedLogJoint
-from quell.records.shapes import (
-    BOX,
-    LINEAR,
-    MIXTURE,
-    mixture_parts,
-    restore_mixture,
-    restore_space,
-    space_parts,
-)
-from quell.space import InferenceSpace
+from quell.records.mixture import mixture_in, mixture_members
 from quell.space.edges import Edges
 from quell.variational import Elbo
 from quell.vbmc import Solution
@@ -30,16 +20,8 @@ JOINT = ("component_means", "component_covariances", "sample_means", "sample_var
 
 def solution_members(solution: Solution) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arrays of a solution by their names in the file, and its plain data."""
-    space, joint, data = (
-        space_parts(solution.space),
-        solution.elbo.expected_log_joint,
-        solution.data,
-    )
-    names = [name for name in (*BOX, *LINEAR, "tails") if name in space]
-    arrays = {f"space/{name}.npy": space.pop(name) for name in names}
-    arrays |= {
-        f"posterior/{name}.npy": part for name, part in mixture_parts(solution.mixture).items()
-    }
+    joint, data = solution.elbo.expected_log_joint, solution.data
+    arrays, space = mixture_members(solution.space, solution.mixture)
     arrays |= {
         "surrogate/x.npy": data.x,
         "surrogate/y.npy": data.y,
@@ -62,9 +44,8 @@ def solution_members(solution: Solution) -> tuple[dict[str, Any], dict[str, Any]
 
 def restore_solution(file: Archive, plain: dict[str, Any], support: Support | None) -> Solution:
     """The solution in a file; `with_support` puts the support in its place."""
-    space = _space(file, a(dict, plain["space"]))
+    space, mixture = mixture_in(file, a(dict, plain["space"]))
     d = space.dimension
-    mixture = _mixture(file, d)
     x, y = file.array("surrogate/x", None, d), file.array("surrogate/y", None)
     variance = file.array("surrogate/noise_variance", len(x))
     data = TrainingData.from_arrays(x, y, np.zeros(len(x)), edges=_edges(file, d))
@@ -82,29 +63,6 @@ def restore_solution(file: Archive, plain: dict[str, Any], support: Support | No
         raise ValueError("surrogate/weights must not be negative, nor all zero")
     elbo = _elbo(file, a(dict, plain["elbo_parts"]), len(theta), mixture.n_components)
     return Solution(space, mixture, elbo, data, theta, weights, support)
-
-
-def _space(file: Archive, plain: dict[str, Any]) -> InferenceSpace:
-    n = len(a(list, plain["names"]))
-    box = {name: file.array(f"space/{name}", n) for name in BOX}
-    d = int(np.sum(box["lower"] != box["upper"]))
-    linear = {
-        "softness": file.array("space/softness", d),
-        "rotation": file.array("space/rotation", d, d),
-        "axis_scales": file.array("space/axis_scales", d),
-    }
-    if "space/tails.npy" in file:
-        linear["tails"] = file.array("space/tails", d, 2)
-    return restore_space({**plain, **box, **linear})
-
-
-def _mixture(file: Archive, dimension: int) -> Mixture:
-    means = file.array("posterior/means", None, dimension)
-    shapes = {"weights": len(means), "scales": len(means), "lengths": dimension}
-    parts = {
-        name: file.array(f"posterior/{name}", shapes[name]) for name in MIXTURE if name in shapes
-    }
-    return restore_mixture({**parts, "means": means})
 
 
 def _edges(file: Archive, dimension: int) -> Edges | None:

@@ -7,6 +7,7 @@ netCDF does not allow are changed; a variable has the parameter's name as attrib
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,34 +20,56 @@ from quell.text import printable
 from quell.version import __version__
 
 if TYPE_CHECKING:
+    from quell.evaluations import Evaluations
+    from quell.results.distribution import Distribution, Drawn
     from quell.results.result import Result
 
 #: Dimensions of the groups, which no variable may be named after.
 CHAIN, DRAW, EVALUATION = "chain", "draw", "evaluation"
 
 
+#: What is known of each of n draws, (n,), with a word about it.
+Columns = dict[str, tuple[FloatArray, str]]
+
+
 def arviz_tree(result: Result, draws: int, chains: int, rng: np.random.Generator | int) -> Any:
     """The tree; see `Result.to_arviz`."""
-    xarray = import_extra("xarray", "to_arviz", "use posterior.sample(n)", extra="arviz")
-    draws, chains = integer("draws", draws, least=1), integer("chains", chains, least=1)
-    theta = result.posterior.sample(draws * chains, as_generator(rng))
-    coordinates = {CHAIN: np.arange(chains), DRAW: np.arange(draws)}
+    return tree(
+        result.posterior, result.evaluations, lambda theta: _statistics(result, theta),
+        figures(result), (draws, chains, rng),
+    )  # fmt: skip
 
-    def dataset(columns: dict[str, tuple[FloatArray, str]]) -> Any:
+
+def tree(
+    posterior: Drawn,
+    evaluations: Evaluations,
+    statistics: Callable[[FloatArray], Columns],
+    attributes: dict[str, Any],
+    drawing: tuple[int, int, np.random.Generator | int],
+) -> Any:
+    """The tree of any posterior: ``statistics`` of draws (n, D), and ``attributes`` of the whole.
+
+    ``drawing`` is the number of draws in a chain, that of chains, and a seed or a generator.
+    """
+    xarray = import_extra("xarray", "to_arviz", "use posterior.sample(n)", extra="arviz")
+    draws, chains = integer("draws", drawing[0], least=1), integer("chains", drawing[1], least=1)
+    theta = posterior.sample(draws * chains, as_generator(drawing[2]))
+    coordinates = {CHAIN: np.arange(chains), DRAW: np.arange(draws)}
+    library = {"inference_library": "quell", "inference_library_version": __version__}
+
+    def dataset(columns: Columns) -> Any:
         data = {
             key: ((CHAIN, DRAW), column.reshape(chains, draws), {"long_name": name})
             for key, (column, name) in columns.items()
         }
         return xarray.Dataset(data, coordinates, attrs=dict(library))
 
-    library = {"inference_library": "quell", "inference_library_version": __version__}
-    keys = variable_names(result.posterior.names)
-    columns = zip(keys, theta.T, result.posterior.names, strict=True)
+    columns = zip(variable_names(posterior.names), theta.T, posterior.names, strict=True)
     groups = {
-        "/": xarray.Dataset(attrs=library | figures(result)),
+        "/": xarray.Dataset(attrs=library | attributes),
         "/posterior": dataset({key: (c, printable(name)) for key, c, name in columns}),
-        "/sample_stats": dataset(_statistics(result, theta)),
-        "/evaluations": xarray.Dataset(_evaluations(result)),
+        "/sample_stats": dataset(statistics(theta)),
+        "/evaluations": xarray.Dataset(_evaluations(evaluations)),
     }
     return xarray.DataTree.from_dict(groups)
 
@@ -85,7 +108,7 @@ def variable_names(names: tuple[str, ...]) -> list[str]:
     return taken[3:]
 
 
-def _statistics(result: Result, theta: FloatArray) -> dict[str, tuple[FloatArray, str]]:
+def _statistics(result: Result, theta: FloatArray) -> Columns:
     """What is known of each draw (n, D), (n,) each, with a word about it."""
     space = result.solution.space
     x = space.to_inference(theta)
@@ -95,19 +118,23 @@ def _statistics(result: Result, theta: FloatArray) -> dict[str, tuple[FloatArray
     edges, soft = result.solution.data.edges, space.edges
     if edges is not None:
         mean = mean - edges.at(x) + (0.0 if soft is None else soft.at(x))
-    found = {
+    return {
         "lp": (mean - space.log_jacobian(x), "log joint density, by the surrogate"),
         "lp_sd": (np.sqrt(variance), "SD of the surrogate"),
-        "log_q": (result.posterior.log_density(theta), "log density of the posterior"),
+        **densities(result.posterior, result.log_prior, theta),
     }
-    if result.log_prior is not None:
-        found["log_prior"] = (np.asarray(result.log_prior(theta)), "log prior density")
+
+
+def densities(posterior: Distribution, log_prior: Any, theta: FloatArray) -> Columns:
+    """The log density of the posterior at draws (n, D), and that of the prior where it is known."""
+    found = {"log_q": (posterior.log_density(theta), "log density of the posterior")}
+    if log_prior is not None:
+        found["log_prior"] = (np.asarray(log_prior(theta)), "log prior density")
     return found
 
 
-def _evaluations(result: Result) -> dict[str, Any]:
+def _evaluations(table: Evaluations) -> dict[str, Any]:
     """The table of evaluations as variables along one dimension."""
-    table = result.evaluations
     others: dict[str, Any] = {
         "log_likelihood": table.value,
         "noise_sd": table.sd,

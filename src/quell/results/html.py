@@ -10,6 +10,7 @@ from quell.interface import Html
 from quell.results.table import HEADER, SummaryRow, summary_rows
 
 if TYPE_CHECKING:
+    from quell.results.distribution import Distribution
     from quell.results.posterior import Posterior
     from quell.results.result import Result
 
@@ -18,7 +19,7 @@ def posterior_html(posterior: Posterior) -> str:
     """One row for each parameter."""
     n = posterior.mixture.n_components
     page = Html().heading(f"Posterior, a mixture of {n} normal distribution{'s' if n > 1 else ''}")
-    return str(_parameters(page, posterior))
+    return str(parameters(page, posterior))
 
 
 def result_html(result: Result) -> str:
@@ -31,10 +32,11 @@ def result_html(result: Result) -> str:
     if not np.isfinite(value):
         name, value, sd = "log evidence undefined; ELBO", result.elbo, result.elbo_sd
     page.text(f"{name} {value:.3f} ± {sd:.3f}")
-    return str(_parameters(page, result.posterior))
+    return str(parameters(page, result.posterior))
 
 
-def _parameters(page: Html, posterior: Posterior) -> Html:
+def parameters(page: Html, posterior: Distribution) -> Html:
+    """The page with a table of the parameters."""
     return page.table(
         ("parameter", *HEADER),
         [

@@ -1,23 +1,22 @@
 """The posterior a user works with: a mixture in inference space, seen in their own parameters."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray, at_peace
 from quell.checks import integer as whole_number
-from quell.interface import import_extra
 from quell.mixture import Mixture
 from quell.problem.constraint import Support
 from quell.problem.integers import round_to_integers
 from quell.results.as_prior import PosteriorPrior
+from quell.results.distribution import Distribution
 from quell.results.from_file import LostSupport
 from quell.results.html import posterior_html
 from quell.results.marginal import Marginal
+from quell.results.mode import CENTRAL, highest
 from quell.results.moments import along, moments
 from quell.results.truncated import (
     FEW_DRAWS,
@@ -30,16 +29,10 @@ from quell.space import InferenceSpace
 from quell.streams import as_generator
 from quell.text import printable
 
-#: Component means from which the mode is searched, the densest first.
-MODE_STARTS = 3
-#: The mode takes the slope dθ/dv of a map as at least this share of its mean over the central 68 %:
-#: it is less next to a bound, where any tail of the mixture is squeezed into a spike.
-MODE_RESOLUTION, CENTRAL = 0.1, (0.16, 0.84)
-
 
 @at_peace
 @dataclass(frozen=True, eq=False)
-class Posterior:
+class Posterior(Distribution):
     """A distribution over all of the user's parameters, fixed ones included; part of a result.
 
     Inference treats integer parameters as continuous, each integer k standing for the interval
@@ -85,16 +78,6 @@ class Posterior:
         if self.integer is not None and any(self.integer):
             return round_to_integers(theta, self.space.bounds, np.array(self.integer))
         return theta
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
-        return self.space.names
-
-    @property
-    def dimension(self) -> int:
-        """Number of parameters, fixed ones included."""
-        return self.space.n_parameters
 
     def sample(self, n: int, rng: np.random.Generator | int = 0) -> FloatArray:
         """Draw from the posterior.
@@ -176,14 +159,6 @@ class Posterior:
             inside[inside] = self.support(theta[inside])
         return np.where(inside, logs, -np.inf)
 
-    def log_pdf(self, theta: ArrayLike) -> FloatArray:
-        """The same as `log_density`."""
-        return self.log_density(theta)
-
-    def pdf(self, theta: ArrayLike) -> FloatArray:
-        """Density (...) over the free parameters at points (..., dimension)."""
-        return np.exp(self.log_density(theta))
-
     @cached_property
     def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         if self._kept is not None:
@@ -193,59 +168,6 @@ class Posterior:
         integer = np.zeros(self.dimension, bool) if self.integer is None else np.array(self.integer)
         return moments(self.mixture, self.space, integer)
 
-    def mean(self) -> FloatArray:
-        """Mean, (dimension,)."""
-        return self._moments[0].copy()
-
-    def covariance(self) -> FloatArray:
-        """Covariance, (dimension, dimension)."""
-        return self._moments[2].copy()
-
-    def sd(self) -> FloatArray:
-        """Standard deviations, (dimension,)."""
-        return self._moments[1].copy()
-
-    def correlation(self) -> FloatArray:
-        """Correlations, (dimension, dimension); nan for fixed parameters, which have none."""
-        sd = np.where(self.space.free, self.sd(), np.nan)
-        correlation = np.clip(self.covariance() / sd / sd[:, None], -1.0, 1.0)
-        correlation[np.diag_indices_from(correlation)] = np.where(self.space.free, 1.0, np.nan)
-        return correlation
-
-    def median(self) -> FloatArray:
-        """Medians of all parameters, (dimension,)."""
-        return self._of_marginals(lambda marginal: marginal.median(), ())
-
-    def interval(
-        self, confidence: float = 0.95, parameter: int | np.integer | str | None = None
-    ) -> FloatArray:
-        """Central intervals that have this share of each parameter's probability.
-
-        Parameters
-        ----------
-        confidence
-            The share, between 0 and 1.
-        parameter
-            Name or index of one parameter; all by default.
-
-        Returns
-        -------
-        Their two ends, (dimension, 2), or (2,) for one parameter; equal for fixed ones. Where the
-        first end of a periodic parameter is larger, its interval goes through the bounds.
-        """
-        if parameter is not None:
-            return self.marginal(parameter).interval(confidence)
-        return self._of_marginals(lambda marginal: marginal.interval(confidence), (2,))
-
-    def _of_marginals(
-        self, figure: Callable[[Marginal], Any], shape: tuple[int, ...]
-    ) -> FloatArray:
-        """A figure of this shape of each parameter's marginal; fixed ones have their value."""
-        out = np.empty((self.dimension, *shape))
-        for i, free in enumerate(self.space.free):
-            out[i] = figure(self.marginal(i)) if free else self.space.bounds.lower[i]
-        return out
-
     def mode(self) -> FloatArray:
         """The point (dimension,) of highest density in the user's parameters.
 
@@ -253,24 +175,20 @@ class Posterior:
         Next to a hard bound the density is taken as an average over a tenth of the posterior's
         width: there even a light tail of the mixture makes a spike, which means nothing.
         """
-        from scipy.optimize import minimize  # slow to import
-
         free = np.flatnonzero(self.space.free)
-        shallowest = np.array([self.marginal(i).mean_slope(*CENTRAL) for i in free])
-        shallowest = np.maximum(MODE_RESOLUTION * shallowest, np.finfo(np.float64).tiny)
 
-        def loss(x: FloatArray) -> float:
+        def log_density(x: FloatArray) -> float:
             if self._kept is not None and self.log_density(self.space.to_original(x)) == -np.inf:
-                return np.inf
-            slopes = np.maximum(self.space.raw_slopes(x), shallowest)
-            return float(np.log(slopes).sum() - self.mixture.log_density(x))
+                return -np.inf
+            return float(self.mixture.log_density(x))
 
         starts = list(self.mixture.means)
         if self._kept is not None:
             starts += list(self.space.to_inference(self._kept.theta[:FEW_DRAWS]))
-        starts = sorted(starts, key=loss)[:MODE_STARTS]
-        ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
-        return self._rounded(self.space.to_original(min([*starts, *ends], key=loss)))
+        slopes = np.array([self.marginal(i).mean_slope(*CENTRAL) for i in free])
+        return self._rounded(
+            self.space.to_original(highest(self.space, log_density, slopes, starts))
+        )
 
     def marginal(self, parameter: int | np.integer | str) -> Marginal:
         """The distribution of one parameter, in closed form.
@@ -285,32 +203,17 @@ class Posterior:
         ValueError
             If there is no such parameter, or it is fixed.
         """
-        if isinstance(parameter, str):
-            if parameter not in self.names:
-                raise ValueError(
-                    f"unknown parameter {parameter!r}; the names are {list(self.names)}"
-                )
-            parameter = self.names.index(parameter)
+        parameter = self._index(parameter)
         if not self.space.free[parameter]:
             raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
         column = int(self.space.free[:parameter].sum())
         marginal = Marginal(
-            self.space, int(parameter), column, *along(self.mixture, self.space, column),
+            self.space, parameter, column, *along(self.mixture, self.space, column),
             integer=self.integer is not None and self.integer[parameter],
         )  # fmt: skip
         if self._kept is None:
             return marginal
         return CutMarginal.of(marginal, self._kept.theta[:, parameter])
-
-    def to_scipy(self, parameter: int | np.integer | str) -> Any:
-        """The marginal of one parameter as a frozen distribution of ``scipy.stats``.
-
-        Parameters
-        ----------
-        parameter
-            Its name, or its index.
-        """
-        return self.marginal(parameter).to_scipy()
 
     def as_prior(self) -> PosteriorPrior:
         """The posterior as ``prior=`` of another `Problem` with the same names, in any order.
@@ -320,17 +223,6 @@ class Posterior:
         and the support, and a probability for integers.
         """
         return PosteriorPrior(self, tuple(range(self.dimension)))
-
-    def to_pandas(self, n: int = 1000, rng: np.random.Generator | int = 0) -> Any:
-        """Draws as a pandas ``DataFrame`` with a column for each parameter.
-
-        Parameters
-        ----------
-        n, rng
-            Number of draws, and a seed or a generator, as in `sample`.
-        """
-        pandas = import_extra("pandas", "to_pandas", "use posterior.sample(n) for an array")
-        return pandas.DataFrame(self.sample(n, rng), columns=list(self.names))
 
     def __repr__(self) -> str:
         names = ", ".join(printable(name) for name in self.names)

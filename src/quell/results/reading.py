@@ -61,31 +61,47 @@ def read_result(
         return result_of(archive, constraint=constraint, support=support, problem=problem)
 
 
-def result_of(
+def result_of(archive: Archive, **given: Any) -> Result:
+    """The result in an open file; ``given`` is what `read_result` takes."""
+    with archive.reading():
+        plain = a(dict, archive.json("result.json"))
+        names = names_in(plain)
+        lost = lost_support(archive, plain["support"], plain["prior"], len(names))
+    problem, support = known(archive, plain, lost, **given)
+    with archive.reading():
+        return _result(archive, plain, names, problem, support)
+
+
+def names_in(plain: dict[str, Any]) -> tuple[str, ...]:
+    """The parameters of a posterior, which must be those of its problem."""
+    names = texts(plain["space"]["names"])
+    if a(dict, plain["problem"]).get("names") != list(names):
+        raise ValueError("its problem and its posterior have other parameters")
+    return names
+
+
+def known(
     archive: Archive,
+    plain: dict[str, Any],
+    lost: LostSupport | None,
     *,
     constraint: Callable[[FloatArray], Any] | None = None,
     support: Support | None = None,
     problem: Problem | None = None,
-) -> Result:
-    """The result in an open file."""
-    with archive.reading():
-        plain = a(dict, archive.json("result.json"))
-        described = a(dict, plain["problem"])
-        of_support = plain["support"]
-        names = texts(plain["space"]["names"])
-        if described.get("names") != list(names):
-            raise ValueError("its problem and its posterior have other parameters")
-        lost = None if of_support is None else _lost_support(archive, of_support, plain, len(names))
+) -> tuple[Problem | None, Support | None]:
+    """The problem and the support, as far as the file or what is given has them.
+
+    ``plain`` has the records "problem" and "prior", and ``lost`` stands for the support of the
+    posterior in the file, if it has one.
+    """
     if problem is None:
-        _check_given(archive, constraint, support, lost, described)
+        _check_given(archive, constraint, support, lost, plain["problem"])
         with archive.reading():
-            problem = restore_problem(described, plain["prior"], constraint)
+            problem = restore_problem(plain["problem"], plain["prior"], constraint)
     inside = _support(problem, constraint, support, lost)
     if lost is not None and inside is not lost:
         _refuse_another(archive, inside, lost)
-    with archive.reading():
-        return _result(archive, plain, names, problem, inside)
+    return problem, inside
 
 
 def _result(
@@ -93,9 +109,6 @@ def _result(
     support: Support | None,
 ) -> Result:  # fmt: skip
     solution = restore_solution(archive, plain, support)
-    integer = plain["integer"]
-    if integer is not None and [type(entry) for entry in integer] != [bool] * len(names):
-        raise ValueError("'integer' must have a truth value for each parameter")
     history = restore_history(archive, plain["history"])
     if not 1 <= a(int, plain["chosen"]) <= len(history):
         raise ValueError(f"it has {len(history)} iterations, and returns number {plain['chosen']}")
@@ -106,7 +119,7 @@ def _result(
     floats: dict[str, Any] = {name: number(plain[name]) for name in names_of_floats}
     return Result(
         posterior=Posterior(
-            solution.mixture, solution.space, None if integer is None else tuple(integer), support
+            solution.mixture, solution.space, integers_of(plain["integer"], len(names)), support
         ),
         **floats,
         evidence_method=a(str, plain["evidence_method"]),
@@ -125,14 +138,26 @@ def _result(
     )
 
 
-def _lost_support(archive: Archive, data: Any, plain: dict[str, Any], n: int) -> LostSupport:
+def integers_of(integer: Any, n: int) -> tuple[bool, ...] | None:
+    """Which of n parameters are integers; None if there are none."""
+    if integer is None:
+        return None
+    if [type(entry) for entry in integer] != [bool] * n:
+        raise ValueError("'integer' must have a truth value for each parameter")
+    return tuple(integer)
+
+
+def lost_support(archive: Archive, data: Any, prior: Any, n: int) -> LostSupport | None:
+    """What stands for the support of a posterior of n parameters; None if it has none."""
+    if data is None:
+        return None
     draws = archive.array("support/draws", None, n)
     if not np.isfinite(draws).all():
         raise ValueError("support/draws must be finite")
     share = None if a(dict, data)["share"] is None else number(data["share"])
     if share is not None and not (0 < share <= 1 and len(draws) > 1):
         raise ValueError(f"a share of {share} of the draws is inside, of {len(draws)}")
-    return LostSupport(draws, share, plain["prior"])
+    return LostSupport(draws, share, prior)
 
 
 def _check_given(

@@ -3,7 +3,6 @@
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,12 @@ from quell.diagnostics.check import Check
 from quell.diagnostics.noise_audit import about_wrong_values
 from quell.evaluations import Evaluations, Origin
 from quell.evaluations.repeated import SetAside, what_is_set_aside
-from quell.interface import Reported
+from quell.interface import Reported, Saved
 from quell.results.checking import check
 from quell.results.html import result_html
 from quell.results.posterior import Posterior
-from quell.results.table import HEADER, summary_frame, summary_rows
+from quell.results.summary import evidence_line, headline, parameter_lines
+from quell.results.table import summary_frame, summary_rows
 from quell.settings import Settings
 from quell.text import printable
 from quell.vbmc import Iteration, Solution
@@ -30,7 +30,7 @@ SHOWN_UNSEEN = 0.01
 
 @at_peace
 @dataclass(frozen=True, eq=False)
-class Result(Reported):
+class Result(Reported, Saved):
     """Posterior and evidence of one run, with all that led to them; ``print`` it for a summary.
 
     Attributes
@@ -195,29 +195,15 @@ class Result(Reported):
     def summary(self) -> str:
         """What a person wants to read: how the run ended, evidence, parameters, cost."""
         d = self.diagnostics
+        failed = f" ({d['failed_evaluations']} failed)" if d["failed_evaluations"] else ""
+        undefined = f"undefined; ELBO {self.elbo:.3f} ± {self.elbo_sd:.3f}"
         lines = [
-            f"{self.status if self.converged else self.status.upper()} after "
-            f"{d['evaluations']} evaluations"
-            + (f" ({d['failed_evaluations']} failed)" if d["failed_evaluations"] else ""),
-            *(f"  - {printable(reason)}" for reason in self.reasons),
+            *headline(self.status, f" after {d['evaluations']} evaluations{failed}", self.reasons),
+            evidence_line(self, undefined),
             "",
+            *parameter_lines(summary_rows(self.posterior)),
         ]
-        if np.isfinite(self.log_evidence):
-            lines.append(
-                f"log evidence   {self.log_evidence:.3f} ± {self.log_evidence_sd:.3f} "
-                f"({self.evidence_method})"
-            )
-        else:
-            lines.append(f"log evidence   undefined; ELBO {self.elbo:.3f} ± {self.elbo_sd:.3f}")
         names = [printable(name) for name in self.posterior.names]
-        width = max(9, *(len(name) for name in names))
-        lines += ["", f"{'parameter':{width}}" + "".join(f"{h:>11}" for h in HEADER)]
-        for name, row in zip(names, summary_rows(self.posterior), strict=True):
-            if not row.free:
-                lines.append(f"{name:{width}}{row.figures[0]:11.4g}      fixed")
-                continue
-            seam = "  (through the bounds)" if row.goes_through_bounds else ""
-            lines.append(f"{name:{width}}" + "".join(f"{v:11.4g}" for v in row.figures) + seam)
         whole = [n for n, i in zip(names, self.posterior.integer or (), strict=False) if i]
         if whole:
             lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
@@ -247,43 +233,10 @@ class Result(Reported):
         # By name: plots are a later room, which a result must not need.
         return importlib.import_module("quell.plots.door").plot(self, kind, **options)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = True) -> None:
-        """Write the result to one file, from which `quell.load` makes it again.
+    def _file(self) -> bytes:
+        from quell.results.writing import result_bytes  # it needs what most runs never do
 
-        The file has everything but the iterations' own solutions, and no code: of a prior that is
-        a function, or a constraint, what follows from it is there, not the function itself
-        (docs/files.md). It is written as a whole or not at all.
-
-        Parameters
-        ----------
-        path
-            Where, for instance "fit.quell".
-        overwrite
-            Whether a ``.quell`` file that is there is replaced. Any other file never is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> import quell
-        >>> problem = quell.Problem(
-        ...     lambda theta: -0.5 * theta[0]**2, lower=-10, upper=10, plausible_lower=-3,
-        ...     plausible_upper=3, noise="exact",
-        ... )
-        >>> result = quell.infer(problem, budget=20, seed=1, progress=False)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     result.save(f"{folder}/fit.quell")
-        ...     again = quell.load(f"{folder}/fit.quell")
-        >>> again.log_evidence == result.log_evidence
-        True
-        """
-        from quell.results.writing import save_result  # it needs what most runs never do
-
-        save_result(self, path, overwrite=overwrite)
+        return result_bytes(self)
 
     def to_arviz(
         self, draws: int = 1000, *, chains: int = 4, rng: np.random.Generator | int = 0

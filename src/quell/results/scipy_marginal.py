@@ -10,7 +10,7 @@ from scipy import stats
 from quell.arrays import FloatArray
 
 if TYPE_CHECKING:
-    from quell.results.marginal import Marginal
+    from quell.results.one_parameter import OneParameter
 
 UNIFORM_VARIANCE = 1 / 12  # of the cell of an integer
 
@@ -32,7 +32,7 @@ class MarginalDistribution(_Continuous):  # type: ignore[misc]
     2.0
     """
 
-    def __init__(self, marginal: Marginal, *arguments: Any, **named: Any) -> None:
+    def __init__(self, marginal: OneParameter, *arguments: Any, **named: Any) -> None:
         self._marginal = marginal
         low, high = marginal.support()
         named |= {"a": low, "b": high, "name": named.get("name") or "posterior_marginal"}
@@ -81,6 +81,6 @@ class MarginalDistribution(_Continuous):  # type: ignore[misc]
         return self._marginal.mean(), self._marginal.var() + extra, None, None
 
 
-def frozen(marginal: Marginal) -> Any:
+def frozen(marginal: OneParameter) -> Any:
     """The marginal as a frozen distribution."""
     return MarginalDistribution(marginal)()

@@ -11,7 +11,7 @@ from quell.arrays import FloatArray
 from quell.interface import import_extra
 
 if TYPE_CHECKING:
-    from quell.results.posterior import Posterior
+    from quell.results.distribution import Distribution, Drawn
 
 #: Share of the interval in a summary, and the names of its figures.
 SHARE = 0.95
@@ -36,7 +36,7 @@ class SummaryRow:
         return bool(self.figures[2] > self.figures[4])
 
 
-def summary_rows(posterior: Posterior) -> list[SummaryRow]:
+def summary_rows(posterior: Drawn) -> list[SummaryRow]:
     """One row for each parameter."""
     mean, sd = posterior.mean(), posterior.sd()
     ends, median = posterior.interval(SHARE), posterior.median()
@@ -47,7 +47,7 @@ def summary_rows(posterior: Posterior) -> list[SummaryRow]:
     ]
 
 
-def summary_frame(posterior: Posterior) -> Any:
+def summary_frame(posterior: Distribution) -> Any:
     """The rows as a pandas ``DataFrame``: one row for each parameter, by name."""
     pandas = import_extra("pandas", "to_pandas", "use result.posterior's mean, sd and interval")
     rows = summary_rows(posterior)

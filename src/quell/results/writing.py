@@ -2,14 +2,14 @@
 
 import platform
 from datetime import UTC, datetime
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quell.archive import pack, write_atomically
+from quell.archive import pack
 from quell.problem import Problem
 from quell.records.choices import verdict_record
+from quell.records.mixture import mixture_members
 from quell.records.problem import prior_record
 from quell.records.surrogate import solution_members
 from quell.records.tables import evaluation_members, history_members
@@ -27,11 +27,6 @@ SCALARS = (
     "elbo", "elbo_sd", "log_evidence", "log_evidence_sd", "evidence_method", "chosen", "boosted",
     "seed", "cpu_seconds", "wall_seconds", "target_seconds", "journal", "unseen_share",
 )  # fmt: skip
-
-
-def save_result(result: "Result", path: str | PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a result to a file."""
-    write_atomically(path, result_bytes(result), overwrite=overwrite)
 
 
 def result_bytes(result: "Result", *, n_draws: int = N_DRAWS) -> bytes:
@@ -68,15 +63,27 @@ def result_members(result: "Result", n_draws: int = N_DRAWS) -> dict[str, Any]:
         "reasons": list(result.reasons),
         "verdict": verdict_record(result.verdict),
         "problem": result.problem,
-        "prior": _prior(result),
+        "prior": prior_of(result.log_prior, result.posterior),
         "settings": result.settings.as_dict(),
-        "integer": None if result.posterior.integer is None else list(result.posterior.integer),
+        "integer": _integer(result.posterior),
         "support": of_support,
         **of_solution,
         "evaluations": of_evaluations,
         "history": of_history,
     }
     return {"result.json": plain, **solution, **evaluations, **history, **support}
+
+
+def posterior_bytes(posterior: Posterior) -> bytes:
+    """The file of a posterior alone, as a part of another file."""
+    arrays, space = mixture_members(posterior.space, posterior.mixture)
+    support, of_support = _support_members(posterior, N_DRAWS)
+    plain = {"space": space, "integer": _integer(posterior), "support": of_support}
+    return pack({"format.json": about("posterior"), "posterior.json": plain, **arrays, **support})
+
+
+def _integer(posterior: Posterior) -> list[bool] | None:
+    return None if posterior.integer is None else list(posterior.integer)
 
 
 def _support_members(
@@ -104,8 +111,9 @@ def _few(posterior: Posterior, n_draws: int) -> Kept | None:
         return None
 
 
-def _prior(result: "Result") -> dict[str, Any] | None:
-    if isinstance(result.posterior.support, LostSupport):
-        return result.posterior.support.prior
-    problem = getattr(result.log_prior, "__self__", None)
+def prior_of(log_prior: Any, posterior: Posterior) -> dict[str, Any] | None:
+    """The record of a prior, given the method of the problem that computes it."""
+    if isinstance(posterior.support, LostSupport):
+        return posterior.support.prior
+    problem = getattr(log_prior, "__self__", None)
     return prior_record(problem) if isinstance(problem, Problem) else None

@@ -3,5 +3,6 @@
 * ``fold``: any algorithm as a function of what was asked and answered; ``engine``: Quell's own.
 * ``session``: an engine with its journal; ``beginning``, ``matching`` what users hand in;
   ``same_target`` whether the journal is of the same target.
-* ``loop``: the loop of ``infer``; ``stopping`` when it ends, ``ending`` what is returned then.
+* ``conducting``: a session from beginning to end, around ``loop``, the loop of ``infer``;
+  ``stopping`` when it ends, ``ending`` what is returned then.
 """

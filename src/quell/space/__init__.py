@@ -2,7 +2,8 @@
 
 ``bounds`` checks hard and plausible bounds; ``families``, ``maps``, ``soft`` and ``tails`` are the
 unconstraining maps of single coordinates, which ``inside`` keeps off the bounds; ``linear`` is the
-whitening; ``inference`` composes them, and ``coordinate`` is one parameter of it alone.
+whitening; ``standard`` is what leaves the parameters apart, ``inference`` all of it, and
+``coordinate`` one parameter alone.
 """
 
 from quell.space.bounds import Bounds

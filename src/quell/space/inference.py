@@ -4,11 +4,9 @@ Notation of Acerbi (2020, arXiv 2006.08655; Sections 2.1 and 2.2, supplement B.1
 point in the original space, x the same point in inference space (a row vector over the free
 coordinates), LB, UB the hard and PLB, PUB the plausible bounds. In three steps,
 
-    t = g(θ)          per coordinate, an unconstraining map (see `quell.space.maps`), with soft
-                      edges where the coordinate has a softness (see `quell.space.soft`), and
-                      compressed where it has heavy tails (see `quell.space.tails`),
-    v = (t − m)/δ     with m = ½ (g(PLB) + g(PUB)), δ = g(PUB) − g(PLB): the plausible box
-                      becomes [−½, ½] in every coordinate,
+    t = g(θ)          per coordinate, an unconstraining map,
+    v = (t − m)/δ     per coordinate: the plausible box becomes [−½, ½] (for both of these see
+                      `quell.space.standard`),
     x = (v R)/s       a rotation R and scales s > 0: the identity until the first whitening.
 
 The log density in inference space is the original one plus
@@ -21,22 +19,21 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from quell.arrays import BoolArray, FloatArray
-from quell.checks import as_floats
-from quell.space.bounds import ALMOST_BOUND, Bounds, Kind, check_bounds, refuse
-from quell.space.coordinate import FAR, Coordinate
+from quell.space.bounds import Bounds, check_bounds, refuse
+from quell.space.coordinate import FAR
 from quell.space.edges import Edges
 from quell.space.inside import LARGEST
 from quell.space.linear import check_covariance, check_linear, whitening
-from quell.space.maps import Columns, Periodic
 from quell.space.soft import SoftBox, SoftPlus, check_softness
+from quell.space.standard import StandardCoordinates, points_of
 from quell.space.tails import check_tails
 
 
 @dataclass(frozen=True, eq=False)
-class InferenceSpace:
+class InferenceSpace(StandardCoordinates):
     """Where the algorithm works: an unbounded space in which the plausible box has unit size.
 
     Make one with `from_bounds`; `whitened`, `with_softness` and `with_tails` return a new one.
@@ -111,84 +108,12 @@ class InferenceSpace:
         refuse("plausible_lower", low, merged, demand, space.free_names, high)
         return space
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all parameters."""
-        return self.bounds.names
-
-    @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """What each parameter is: "two-sided", "lower", "upper", "unbounded", "periodic", "fixed".
-
-        "lower" and "upper" have only that bound.
-        """
-        return self.bounds.kinds
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of parameters, fixed ones included."""
-        return len(self.names)
-
-    @property
-    def dimension(self) -> int:
-        """D, the number of free coordinates."""
-        return len(self.scales)
-
-    @cached_property
-    def free(self) -> BoolArray:
-        """Mask (n_parameters,) of the coordinates that are not fixed."""
-        return np.array([kind != "fixed" for kind in self.kinds])
-
-    @property
-    def free_names(self) -> tuple[str, ...]:
-        """Names of the free coordinates."""
-        return tuple(name for name, free in zip(self.names, self.free, strict=True) if free)
-
-    @property
-    def almost_lower(self) -> FloatArray:
-        """LB_ε = LB + 1e-5 range, shape (n_parameters,); −inf where there is no such bound.
-
-        The range is UB − LB, or PUB − LB without an upper bound. Fixed and periodic coordinates
-        have none: on a circle "below" means nothing, and `clear_of_bounds` looks at the seam.
-        """
-        return self.bounds.almost_lower
-
-    @property
-    def almost_upper(self) -> FloatArray:
-        """UB_ε = UB − 1e-5 range, shape (n_parameters,); +inf where there is no such bound."""
-        return self.bounds.almost_upper
-
     @cached_property
     def is_standard(self) -> bool:
         """Whether x = v: the space has not been whitened."""
         return bool(
             np.array_equal(self.rotation, np.eye(self.dimension)) and np.all(self.scales == 1.0)
         )
-
-    def _maps_of(self, columns: NDArray[np.intp]) -> Columns:
-        """The maps of some of the free coordinates."""
-        b, at = self.bounds, np.flatnonzero(self.free)[columns]
-        return Columns.of(
-            [b.kinds[i] for i in at],
-            [b.bounded[i] for i in at],
-            b.lower[at],
-            b.upper[at],
-            b.range[at],
-            0.5 * b.plausible_lower[at] + 0.5 * b.plausible_upper[at],
-            self.softness[columns],
-            self.tails[columns],
-        )
-
-    @cached_property
-    def _maps(self) -> Columns:
-        return self._maps_of(np.arange(self.dimension))
-
-    @cached_property
-    def _standard(self) -> tuple[FloatArray, FloatArray]:
-        """Centre m and width δ of the plausible box in t, each (D,)."""
-        box = np.stack([self.bounds.plausible_lower, self.bounds.plausible_upper])[:, self.free]
-        low, high = self._maps.forward(box)
-        return 0.5 * low + 0.5 * high, high - low
 
     def to_inference(self, theta: ArrayLike) -> FloatArray:
         """Points θ (..., n_parameters) mapped to x (..., D).
@@ -197,7 +122,7 @@ class InferenceSpace:
         one floating-point spacing inside, which is finite but may be very far out in x; see
         `clear_of_bounds`.
         """
-        theta = _points("theta", theta, self.n_parameters)
+        theta = points_of("theta", theta, self.n_parameters)
         refuse("theta", theta, ~np.isfinite(theta), "must be finite", self.names)
         lower, upper = self.bounds.lower, self.bounds.upper
         with np.errstate(over="ignore"):
@@ -212,17 +137,15 @@ class InferenceSpace:
         return self._from_free(theta[..., self.free])
 
     def _from_free(self, theta: FloatArray) -> FloatArray:
-        centre, width = self._standard
-        t = self._maps.forward(theta)
+        v = self._standardised(theta)
+        if self.is_standard:
+            return v
         with np.errstate(over="ignore"):
-            v = np.clip((t - centre) / width, -LARGEST, LARGEST)
-            if self.is_standard:
-                return v
             return np.clip((np.clip(v, -FAR, FAR) @ self.rotation) / self.scales, -LARGEST, LARGEST)
 
     def _unconstrained(self, x: ArrayLike) -> FloatArray:
         """t of the points x (..., D)."""
-        x = _points("x", x, self.dimension)
+        x = points_of("x", x, self.dimension)
         refuse("x", x, ~np.isfinite(x), "must be finite")
         centre, width = self._standard
         with np.errstate(over="ignore"):
@@ -283,66 +206,6 @@ class InferenceSpace:
             slopes = np.exp(self._maps.log_slope(t) + np.log(self._standard[1]))
         return np.minimum(slopes, LARGEST)
 
-    def contains(self, theta: ArrayLike) -> BoolArray:
-        """Mask (...) of the points θ (..., n_parameters) strictly within the hard bounds.
-
-        Periodic coordinates are anywhere; fixed ones must have their value.
-
-        >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).contains([[0.5], [1.0]])
-        array([ True, False])
-        """
-        theta = _points("theta", theta, self.n_parameters)
-        lower, upper = self.bounds.lower, self.bounds.upper
-        inside = (theta > lower) & (theta < upper)
-        inside |= self.bounds.periodic & self.free
-        inside |= ~self.free & (theta == lower)
-        return np.asarray(np.all(inside & np.isfinite(theta), axis=-1))
-
-    def coordinate(self, parameter: int) -> Coordinate:
-        """One free parameter alone, whatever the whitening: its map and its coordinate v."""
-        column = int(self.free[:parameter].sum())
-        (_, g), *_ = self._maps_of(np.array([column])).parts
-        centre, width = self._standard
-        return Coordinate(g, float(centre[column]), float(width[column]))
-
-    def standard_coordinate(
-        self, parameter: int, value: FloatArray
-    ) -> tuple[BoolArray, FloatArray, FloatArray]:
-        """One free parameter's values (...) alone: inside the bounds?, v, and log dθ/dv.
-
-        v and the slope of values out of bounds are those of a value inside.
-        """
-        b, one = self.bounds, self.coordinate(parameter)
-        inside = (value > b.lower[parameter]) & (value < b.upper[parameter])
-        inside |= bool(b.periodic[parameter])
-        middle = 0.5 * b.plausible_lower[parameter] + 0.5 * b.plausible_upper[parameter]
-        v = one.standard(np.where(inside, value, middle))
-        return inside, v, one.log_slope(v)
-
-    def from_standard_coordinate(self, parameter: int, v: float) -> float:
-        """The value of one free parameter at its standardised coordinate ``v``."""
-        return float(self.coordinate(parameter).value(np.array(v)))
-
-    def clear_of_bounds(self, theta: ArrayLike) -> BoolArray:
-        """Mask (...) of the points θ (..., n_parameters) that keep clear of every hard bound.
-
-        Clear means within [`almost_lower`, `almost_upper`] and, for periodic coordinates, at
-        least 1e-5 of a period away from the seam. Points out of bounds or not finite are not
-        clear. Fixed coordinates do not matter.
-
-        >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).clear_of_bounds([[0.5], [1e-6]])
-        array([ True, False])
-        """
-        theta = _points("theta", theta, self.n_parameters)
-        clear = (theta >= self.almost_lower) & (theta <= self.almost_upper) & np.isfinite(theta)
-        clear = clear[..., self.free]
-        theta = np.where(clear, theta[..., self.free], 0.0)
-        for columns, g in self._maps.parts:
-            if isinstance(g, Periodic):
-                away = np.abs(g.offset(theta[..., columns]))
-                clear[..., columns] &= away <= (0.5 - ALMOST_BOUND) * (g.upper - g.lower)
-        return np.asarray(np.all(clear, axis=-1))
-
     def plausible_range(self, rng: np.random.Generator, n: int = 10_000) -> FloatArray:
         """Widths (D,) of the plausible box along the axes of x; exactly one before whitening.
 
@@ -379,16 +242,8 @@ class InferenceSpace:
         array([ 0.  , -0.25])
         """
         softness = check_softness(softness, self.bounds)
-        space = replace(
-            self,
-            rotation=np.eye(self.dimension),
-            scales=np.ones(self.dimension),
-            softness=softness,
-        )
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre, width = space._standard
-        lost = ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
         demand = "must be nearer to the size of the plausible box, for floating-point numbers"
+        space, lost = self._remapped(softness, self.tails)
         refuse("softness", softness, lost, demand, self.free_names)
         return space
 
@@ -408,15 +263,20 @@ class InferenceSpace:
         True
         """
         tails = check_tails(tails, self.bounds)
-        space = replace(
-            self, rotation=np.eye(self.dimension), scales=np.ones(self.dimension), tails=tails
-        )
-        with np.errstate(over="ignore", invalid="ignore"):
-            centre, width = space._standard
-        lost = ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
         demand = "must be nearer to the plausible box and its size, for floating-point numbers"
+        space, lost = self._remapped(self.softness, tails)
         refuse("tails", tails[:, 1], lost, demand, self.free_names)
         return space
+
+    def _remapped(
+        self, softness: FloatArray, tails: FloatArray
+    ) -> tuple["InferenceSpace", BoolArray]:
+        """The unwhitened space with these maps; a mask (D,) of where no plausible box is left."""
+        one = np.ones(self.dimension)
+        space = InferenceSpace(self.bounds, np.eye(self.dimension), one, softness, tails)
+        with np.errstate(over="ignore", invalid="ignore"):
+            centre, width = space._standard
+        return space, ~(np.isfinite(centre) & np.isfinite(width) & (width > 0.0))
 
     def whitened(self, covariance: ArrayLike) -> "InferenceSpace":
         """The space in which a distribution with this ``covariance`` (D, D) in x becomes white.
@@ -434,13 +294,3 @@ class InferenceSpace:
         covariance = check_covariance(covariance, self.dimension)
         to_v = self.rotation * self.scales  # for column vectors: v = (R diag(s)) x
         return self.with_linear(*whitening(to_v @ covariance @ to_v.T))
-
-
-def _points(argument: str, value: ArrayLike, columns: int) -> FloatArray:
-    """Points of shape (..., columns)."""
-    points = as_floats(argument, value)
-    if points.ndim == 0 or points.shape[-1] != columns:
-        what = "parameter" if argument == "theta" else "free coordinate"
-        wanted = f"(..., {columns}), one column per {what}"
-        raise ValueError(f"{argument} must have shape {wanted}, got {points.shape}")
-    return points

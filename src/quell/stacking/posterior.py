@@ -8,79 +8,22 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from quell.arrays import FloatArray, at_peace
-from quell.checks import generator
-from quell.results import Marginal, Posterior
-from quell.results.posterior import CENTRAL, MODE_RESOLUTION, MODE_STARTS
+from quell.checks import integer as whole_number
+from quell.problem.constraint import Support
+from quell.results import Posterior
+from quell.results.distribution import Distribution
+from quell.results.mode import CENTRAL, MODE_STARTS, highest
 from quell.space import InferenceSpace
-
-#: Of quantiles, in the standardised coordinate, where the plausible box has width one.
-QUANTILE_TOLERANCE = 1e-10
-
-
-@at_peace
-@dataclass(frozen=True, eq=False)
-class StackedMarginal:
-    """The distribution of one parameter of a stacked posterior, in closed form.
-
-    ``members`` are the marginals of J runs, and ``shares`` (J,) how much each counts.
-    """
-
-    members: tuple[Marginal, ...]
-    shares: FloatArray
-
-    @property
-    def name(self) -> str:
-        """The parameter's name."""
-        return self.members[0].name
-
-    def density(self, value: ArrayLike) -> FloatArray:
-        """Density at values (...) of the parameter, (...); 0 out of bounds."""
-        return np.asarray(
-            sum(s * m.density(value) for s, m in zip(self.shares, self.members, strict=True))
-        )
-
-    def cdf(self, value: ArrayLike) -> FloatArray:
-        """Probability (...) of values up to ``value`` (...); see `Marginal.cdf`."""
-        return np.asarray(
-            sum(s * m.cdf(value) for s, m in zip(self.shares, self.members, strict=True))
-        )
-
-    def quantile(self, p: float) -> float:
-        """The value below which a share ``p`` of the probability lies; see `Marginal.quantile`.
-
-        Parameters
-        ----------
-        p
-            One number between 0 and 1, both excluded.
-        """
-        from scipy.optimize import brentq  # slow to import
-
-        ends = np.array([member.quantile(p) for member in self.members])
-        if len(ends) == 1:
-            return float(ends[0])
-        # Runs may have maps of their own; along that of the first one values have their order.
-        first = self.members[0]
-        _, places, _ = first.space.standard_coordinate(first.parameter, ends)
-        low, high = float(places.min()), float(places.max())
-
-        def value(v: float) -> float:
-            return first.space.from_standard_coordinate(first.parameter, v)
-
-        def excess(v: float) -> float:
-            return float(self.cdf(value(v))) - p
-
-        while excess(low) > 0:
-            low -= QUANTILE_TOLERANCE * (1 + abs(low)) + 0.1 * (high - low)
-        while excess(high) < 0:
-            high += QUANTILE_TOLERANCE * (1 + abs(high)) + 0.1 * (high - low)
-        if low == high:
-            return value(low)
-        return value(float(brentq(excess, low, high, xtol=QUANTILE_TOLERANCE)))
+from quell.stacking.html import posterior_html
+from quell.stacking.marginal import StackedMarginal
+from quell.stacking.prior import StackedPrior
+from quell.streams import as_generator
+from quell.text import printable
 
 
 @at_peace
 @dataclass(frozen=True, eq=False)
-class StackedPosterior:
+class StackedPosterior(Distribution):
     """A mixture of the posteriors of several runs; part of what `stack` returns.
 
     It has the methods of `Posterior`. Moments, densities and marginals are those of the runs'
@@ -119,26 +62,26 @@ class StackedPosterior:
             )
 
     @property
-    def space(self) -> InferenceSpace:
+    def space(self) -> InferenceSpace:  # type: ignore[override]  # a field of other posteriors
         """The inference space of the first member, with the bounds of all of them."""
         return self.members[0].space
 
     @property
-    def integer(self) -> tuple[bool, ...] | None:
+    def integer(self) -> tuple[bool, ...] | None:  # type: ignore[override]
         """Which parameters are integers; None if there are none."""
         return self.members[0].integer
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
-        return self.members[0].names
+    def support(self) -> Support | None:  # type: ignore[override]
+        """Whether the density of points (n, dimension) is positive, (n,); None if it is always."""
+        return self.members[0].support
 
     @property
-    def dimension(self) -> int:
-        """Number of parameters, fixed ones included."""
-        return self.members[0].dimension
+    def n_components(self) -> int:
+        """Components with a weight, of all members together."""
+        return sum(int(np.sum(member.mixture.weights > 0)) for member in self.members)
 
-    def sample(self, n: int, rng: np.random.Generator) -> FloatArray:
+    def sample(self, n: int, rng: np.random.Generator | int = 0) -> FloatArray:
         """Draw from the posterior.
 
         Parameters
@@ -146,14 +89,14 @@ class StackedPosterior:
         n
             Number of draws.
         rng
-            Where their randomness comes from.
+            Where their randomness comes from: a generator, or a seed, as in `Posterior.sample`.
 
         Returns
         -------
         Draws (n, dimension), always inside the bounds, in random order; shares of the members vary
         as little as n allows.
         """
-        rng = generator(rng)
+        rng, n = as_generator(rng), whole_number("n", n, least=0)
         ends = np.floor(n * np.cumsum(self.shares) + rng.random())
         ends = np.minimum(ends, n)
         ends[-1] = n
@@ -177,8 +120,8 @@ class StackedPosterior:
         return np.asarray(logsumexp(logs, b=self.shares, axis=-1))
 
     @cached_property
-    def _moments(self) -> tuple[FloatArray, FloatArray]:
-        """Mean (n,) and covariance (n, n)."""
+    def _moments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Mean (n,), SDs (n,) and covariance (n, n)."""
         means = np.array([member.mean() for member in self.members])
         mean = self.shares @ means
         offsets = means - mean
@@ -186,43 +129,24 @@ class StackedPosterior:
             share * member.covariance()
             for share, member in zip(self.shares, self.members, strict=True)
         )
-        return mean, np.asarray(within + (self.shares[:, None] * offsets).T @ offsets)
-
-    def mean(self) -> FloatArray:
-        """Mean, (dimension,)."""
-        return self._moments[0].copy()
-
-    def covariance(self) -> FloatArray:
-        """Covariance, (dimension, dimension)."""
-        return self._moments[1].copy()
-
-    def sd(self) -> FloatArray:
-        """Standard deviations, (dimension,)."""
-        return np.asarray(np.sqrt(np.diag(self._moments[1])))
+        covariance = np.asarray(within + (self.shares[:, None] * offsets).T @ offsets)
+        return mean, np.sqrt(np.diag(covariance)), covariance
 
     def mode(self) -> FloatArray:
         """The point (dimension,) of highest density in the user's parameters.
 
         Next to a hard bound the density is an average, as in `Posterior.mode`.
         """
-        from scipy.optimize import minimize  # slow to import
+        space, first = self.space, self.members[0]
 
-        space = self.space
+        def log_density(x: FloatArray) -> float:
+            return float(self.log_density(space.to_original(x)) + space.log_jacobian(x))
+
         free = np.flatnonzero(space.free)
-        shallowest = np.array([self.members[0].marginal(i).mean_slope(*CENTRAL) for i in free])
-        shallowest = np.maximum(MODE_RESOLUTION * shallowest, np.finfo(np.float64).tiny)
-
-        def loss(x: FloatArray) -> float:
-            # The density in x less the log of the slope of the maps, which is at least as above.
-            slopes = np.maximum(space.raw_slopes(x), shallowest)
-            density = self.log_density(space.to_original(x)) + space.log_jacobian(x)
-            return float(np.log(slopes).sum() - density)
-
+        slopes = np.array([first.marginal(i).mean_slope(*CENTRAL) for i in free])
         order = np.argsort(-self.shares)[: 2 * MODE_STARTS]
         starts = [space.to_inference(self.members[j].mode()) for j in order]
-        starts = sorted(starts, key=loss)[:MODE_STARTS]
-        ends = [minimize(loss, start, method="Nelder-Mead").x for start in starts]
-        return self.members[0]._rounded(space.to_original(min([*starts, *ends], key=loss)))
+        return first._rounded(space.to_original(highest(space, log_density, slopes, starts)))
 
     def marginal(self, parameter: int | np.integer | str) -> StackedMarginal:
         """The distribution of one parameter, in closed form.
@@ -239,3 +163,17 @@ class StackedPosterior:
         """
         marginals = tuple(member.marginal(parameter) for member in self.members)
         return StackedMarginal(marginals, self.shares)
+
+    def as_prior(self) -> StackedPrior:
+        """The posterior as ``prior=`` of another `Problem`, as `Posterior.as_prior`."""
+        return StackedPrior(self, tuple(member.as_prior() for member in self.members))
+
+    def __repr__(self) -> str:
+        names = ", ".join(printable(name) for name in self.names)
+        return (
+            f"StackedPosterior of {names}: {self.n_components} normal distributions from "
+            f"{len(self.members)} runs"
+        )
+
+    def _repr_html_(self) -> str:
+        return posterior_html(self)

@@ -1,5 +1,6 @@
 """What stacking returns."""
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,9 +10,13 @@ import numpy as np
 from quell.arrays import FloatArray, at_peace
 from quell.diagnostics import Status
 from quell.evaluations import Evaluations
+from quell.interface import Reported, Saved
 from quell.results import Result
 from quell.results.several import together
+from quell.results.summary import evidence_line, headline, parameter_lines
+from quell.results.table import summary_frame, summary_rows
 from quell.stacking.choosing import LeftOut
+from quell.stacking.html import result_html
 from quell.stacking.posterior import StackedPosterior
 from quell.text import printable, table
 
@@ -21,7 +26,7 @@ FEWEST_EFFECTIVE = 400
 
 @at_peace
 @dataclass(frozen=True, eq=False)
-class StackedResult:
+class StackedResult(Reported, Saved):
     """Posterior and evidence of several runs together; printing it is a summary.
 
     Attributes
@@ -121,41 +126,78 @@ class StackedResult:
     def summary(self) -> str:
         """What a person wants to read: evidence, parameters, and what became of each run."""
         n_used = len(self.runs) - len(self.left_out)
-        status = self.status if self.converged else self.status.upper()
-        lines = [
-            f"{status}: {n_used} of {len(self.runs)} runs stacked, {len(self.evaluations)} "
-            f"evaluations, {self.n_components} components",
-            *(f"  - {printable(reason)}" for reason in self.reasons),
-            "",
-        ]
-        if np.isfinite(self.log_evidence):
-            lines.append(
-                f"log evidence   {self.log_evidence:.3f} ± {self.log_evidence_sd:.3f} "
-                f"({self.evidence_method})"
-            )
-        else:
-            lines.append(f"log evidence   undefined; ELBO {self.elbo:.3f}")
+        rest = (
+            f": {n_used} of {len(self.runs)} runs stacked, {len(self.evaluations)} evaluations, "
+            f"{self.n_components} components"
+        )
         left_out = [f"  - {printable(str(one))}" for one in self.left_out]
-        if left_out:
-            left_out = ["", "left out:", *left_out]
-        return "\n".join([*lines, "", self._parameters(), "", self.table(), *left_out])
+        lines = [
+            *headline(self.status, rest, self.reasons),
+            evidence_line(self, f"undefined; ELBO {self.elbo:.3f}"),
+            "",
+            *parameter_lines(summary_rows(self.posterior)),
+            "",
+            self.table(),
+            *(["", "left out:", *left_out] if left_out else []),
+        ]
+        return "\n".join(lines)
 
-    def _parameters(self) -> str:
-        """A table with a row for each parameter."""
-        space, posterior = self.posterior.space, self.posterior
-        rows: list[tuple[str, ...]] = [("parameter", "mean", "sd", "2.5 %", "median", "97.5 %")]
-        mean, sd = posterior.mean(), posterior.sd()
-        for i, name in enumerate(space.names):
-            if not space.free[i]:
-                rows.append((name, f"{mean[i]:.4g}", "fixed", "", "", ""))
-                continue
-            marginal = posterior.marginal(i)
-            values = (mean[i], sd[i], *(marginal.quantile(p) for p in (0.025, 0.5, 0.975)))
-            rows.append((name, *(f"{value:.4g}" for value in values)))
-        return table(rows)
+    def plot(self, kind: str = "corner", **options: Any) -> Any:
+        """Draw the posterior and return the figure; it needs matplotlib (``quell[plots]``).
+
+        ``kind`` is "corner" or "marginals": ``options`` are those of `quell.plots.plot_corner` and
+        `quell.plots.plot_marginals`.
+        """
+        # By name: plots are a later room, which a result must not need.
+        return importlib.import_module("quell.plots.door").plot_stack(self, kind, **options)
+
+    def to_pandas(self) -> Any:
+        """The parameters' figures of the summary as a pandas ``DataFrame``, one row for each."""
+        return summary_frame(self.posterior)
+
+    def to_arviz(
+        self, draws: int = 1000, *, chains: int = 4, rng: np.random.Generator | int = 0
+    ) -> Any:
+        """Draws, evaluations and figures as an ``xarray.DataTree``, for ArviZ and for files.
+
+        As `Result.to_arviz`, but without the surrogate's figures of the draws.
+
+        Parameters
+        ----------
+        draws, chains
+            Draws in each of so many chains. They are independent, whatever chain they are in.
+        rng
+            A seed or a generator, as in `Posterior.sample`.
+
+        Returns
+        -------
+        xarray.DataTree
+            With the groups ``posterior``, ``sample_stats`` (``log_q``, the log density of the
+            posterior, ``log_prior`` where it is known) and ``evaluations``; evidence, status, the
+            runs' seeds and weights, and versions are attributes.
+        """
+        from quell.stacking.arviz_tree import arviz_tree  # needs an extra
+
+        return arviz_tree(self, draws, chains, rng)
+
+    def _file(self) -> bytes:
+        from quell.stacking.saving import stack_bytes  # it needs what most stacks never do
+
+        return stack_bytes(self)
+
+    def __str__(self) -> str:
+        return self.summary()
 
     def __repr__(self) -> str:
-        return self.summary()
+        names = ", ".join(printable(name) for name in self.posterior.names)
+        used = len(self.runs) - len(self.left_out)
+        return (
+            f"StackedResult of {names}: {self.status}, {used} of {len(self.runs)} runs, "
+            f"log evidence {self.log_evidence:.3f} ± {self.log_evidence_sd:.3f}"
+        )
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
 
 def rows_of(

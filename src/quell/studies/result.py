@@ -7,7 +7,7 @@ from math import isfinite, nan
 from os import PathLike
 from typing import Any
 
-from quell.interface import Html, Reported
+from quell.interface import Html, Reported, Saved
 from quell.results import Result
 from quell.text import csv_cell, printable, table
 
@@ -60,7 +60,7 @@ HEADER = ("problem", "seed", "log evidence", "status", "evaluations", "")
 
 
 @dataclass(frozen=True, eq=False)
-class StudyResult(Reported):
+class StudyResult(Reported, Saved):
     """The runs of a study, one row for each; problems in the order given, seeds within them.
 
     Attributes
@@ -133,24 +133,10 @@ class StudyResult(Reported):
                 {name: csv_cell(cell) for name, cell in row.items()} for row in self.to_dicts()
             )
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = True) -> None:
-        """Write all rows and results to one file, from which `quell.load` makes them again.
+    def _file(self) -> bytes:
+        from quell.studies.saving import study_bytes  # it needs what most studies never do
 
-        Parameters
-        ----------
-        path
-            Where, for instance "study.quell".
-        overwrite
-            Whether a ``.quell`` file that is there is replaced. Any other file never is.
-
-        Raises
-        ------
-        FileError
-            It cannot be written there; what was there is as it was.
-        """
-        from quell.studies.saving import save_study  # it needs what most studies never do
-
-        save_study(self, path, overwrite=overwrite)
+        return study_bytes(self)
 
     def __len__(self) -> int:
         return len(self.rows)

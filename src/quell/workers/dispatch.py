@@ -49,6 +49,9 @@ HOPELESS_AFTER_RETRIES = 2
 MOST_BROKEN = 5
 #: Seconds after which the workers of a Dask cluster are counted again.
 RECOUNT = 5.0
+#: Seconds after which a wait is begun anew: a Ctrl-C that comes just before a wait begins ends it
+#: nowhere, and on Windows none does.
+AWAKE = 1.0
 
 Key = TypeVar("Key")
 
@@ -193,7 +196,7 @@ class Dispatch(Generic[Key]):
         if self._is_elastic:
             left = min(left, RECOUNT)
         if not any(future.done() for future in self._calls):
-            wait(self._calls, None if left == inf else left, FIRST_COMPLETED)
+            wait(self._calls, min(left, AWAKE), FIRST_COMPLETED)
         # `wait` passes over cancelled futures that no executor has acknowledged; `done` does not.
         for future in [future for future in self._calls if future.done()]:
             call = self._calls.pop(future)
