@@ -36,8 +36,8 @@ def test_the_paper_does_not_climb():
 def test_a_narrow_ridge_far_from_the_start_is_found():
     """A regression far from its intercept: a ridge a thousand times longer than wide, askew.
 
-    One run in five or ten ends on a part of it, and which ones do depends on rounding; without the
-    climb all do. So one of three runs has to find it.
+    Some runs end on a part of it, and which ones do depends on rounding. So one of three runs has
+    to find it.
     """
     x = np.linspace(1000, 1010, 30)
     y = 3.0 - 0.5 * x
