@@ -118,6 +118,7 @@ class StandardCoordinates:
 
         Periodic coordinates are anywhere; fixed ones must have their value.
 
+        >>> from quell.space import InferenceSpace
         >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).contains([[0.5], [1.0]])
         array([ True, False])
         """
@@ -135,6 +136,7 @@ class StandardCoordinates:
         least 1e-5 of a period away from the seam. Points out of bounds or not finite are not
         clear. Fixed coordinates do not matter.
 
+        >>> from quell.space import InferenceSpace
         >>> InferenceSpace.from_bounds(0, 1, 0.2, 0.8).clear_of_bounds([[0.5], [1e-6]])
         array([ True, False])
         """
