@@ -40,7 +40,7 @@ def with_compression(rng: np.random.Generator, state: State, settings: Settings)
     """
     if not (settings.compress_low_values and state.is_searching and has_grown(state, CHOICE_SHARE)):
         return state
-    if state.training.data.size >= MOST_POINTS - RENEWAL:
+    if state.training.data.size >= MOST_POINTS - RENEWAL:  # some of very many
         return state
     strongest = state.with_data(power=POWERS[-1])
     if strongest.training.log_slope == 0.0:
