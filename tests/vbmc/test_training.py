@@ -349,6 +349,10 @@ class TestManyObservations:
         self.check(new, state.training.data)
         assert learnt_from == [12]
 
+    def test_by_the_papers_rules_all_are_learnt_from(self, trained, learnt_from):
+        self.check(*fit_to(trained[0], retrain_share=0.0))
+        assert learnt_from == [16]
+
     def test_hyperparameters_that_stay_are_not_learnt(self, trained, learnt_from, monkeypatch):
         state, fit, _ = trained
         monkeypatch.setattr("quell.vbmc.training.has_grown", lambda *_: False)

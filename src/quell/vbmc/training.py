@@ -16,7 +16,7 @@ from quell.gp import (
 from quell.gp.pooling import between_variance
 from quell.settings import Settings
 from quell.vbmc.state import Iteration, State
-from quell.vbmc.subset import learning_part
+from quell.vbmc.subset import MOST_POINTS, RENEWAL, learning_part
 
 #: Most hyperparameter samples held in warm-up, and how their number falls with the data; after the
 #: last number of evaluations, and so many more per coordinate, the paper's variants hold the mode
@@ -94,16 +94,26 @@ def hyperprior(state: State, data: TrainingData, settings: Settings) -> Hyperpar
     )  # fmt: skip
 
 
+def learnt_from(data: TrainingData, settings: Settings) -> TrainingData:
+    """What hyperparameters are learnt from: all observations, or a part of many.
+
+    Where no time is saved (``retrain_share`` of 0, the paper's) of very many only.
+    """
+    if settings.retrain_share == 0 and data.size < MOST_POINTS - RENEWAL:
+        return data
+    return learning_part(data)
+
+
 def fit_surrogate(rng: np.random.Generator, state: State, settings: Settings) -> TrainedGP:
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
     Full search after a change of the training set or the space, and now and then while
     unreliable. Otherwise the samples of the last fit move on, with a new mode and metric at
-    times; a few more among many observations are only conditioned on. Of very many points some
+    times; a few more among many observations are only conditioned on. Of many observations some
     are learnt from.
     """
     data = state.training.data
-    fit = _learnt(rng, state, learning_part(data), settings)
+    fit = _learnt(rng, state, learnt_from(data, settings), settings)
     return fit if fit.gp.data is data else replace(fit, gp=_conditioned(fit.gp, data))
 
 
@@ -180,7 +190,7 @@ def quick_fit(rng: np.random.Generator, state: State, settings: Settings) -> Tra
         return fit_surrogate(rng, state, settings)
     fit = state.fit
     if refit_is_due(state, settings):
-        part = learning_part(data)
+        part = learnt_from(data, settings)
         prior = hyperprior(state, part, settings)
         if sample_count(state, settings) == 0:
             fit = train(rng, part, n_samples=0, previous=state.memory, prior=prior)
@@ -198,7 +208,7 @@ def fit_after_surprise(rng: np.random.Generator, state: State, settings: Setting
     data = state.training.data
     if data.has_unknown_noise != state.fit.gp.data.has_unknown_noise:
         return fit_surrogate(rng, state, settings)
-    part = learning_part(data)
+    part = learnt_from(data, settings)
     prior = hyperprior(state, part, settings)
     if sample_count(state, settings) == 0:
         fit = train(rng, part, n_samples=0, previous=state.fit, search=True, prior=prior)
