@@ -1,15 +1,24 @@
-"""The algorithm's own cost: CPU seconds per evaluation, beside PyVBMC, and how it grows.
+"""The algorithm's own cost: CPU ms per evaluation, beside PyVBMC, and how it grows.
 
 1. Whole runs of Quell and PyVBMC on the same noisy target (banana, SD 1) with the same budget
    50 (D + 2), D = 2, 6, 9, in one run of this script, one at a time, one BLAS thread. The target's
    own time is not counted. Finished runs are kept in a file, so an interrupted benchmark goes on.
-2. Quell alone: CPU ms per evaluation against the number of evaluations, up to 1000, and against D.
-3. Peak memory of a run of 600 evaluations in 9 dimensions, above that of the imported library.
+2. Quell alone: along runs of 1000 evaluations in 6 dimensions and of 2000 in 20, with the peak
+   memory of each above that of the imported library; and by dimension.
+
+With ``--beside SRC`` (the ``src`` of another checkout, its kernels compiled) PyVBMC is left out and
+Quell is compared with that: every run is made here and there, one after the other. On a machine
+that does other things as well, only such pairs can be compared.
 """
 
 import argparse
-import multiprocessing
+import json
+import os
 import resource
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +30,12 @@ from quell.bench.single import Spec
 from quell.progress import Update
 
 NOISE = 1.0
+#: Dimensions of the long runs, and their evaluations.
+LONG_RUNS = ((6, 1000), (20, 2000))
+#: Evaluations between which the cost of a long run is averaged.
+EDGES = (50, 100, 200, 300, 400, 600, 800, 1000, 1500, 2000)
+#: Dimensions of the short runs, and their evaluations.
+SHORT_DIMS, SHORT_BUDGET = (2, 5, 10, 15), 150
 
 
 def compare(dims: list[int], seeds: range, out: str, *, with_peer: bool) -> None:
@@ -53,65 +68,127 @@ def compare(dims: list[int], seeds: range, out: str, *, with_peer: bool) -> None
         print(f"{dim:3}{50 * (dim + 2):8}" + "".join(f"{v:12.0f}" for v in ms.values()) + ratio)
 
 
-def one_run(dim: int, budget: int) -> tuple[list[tuple[int, float]], float, float]:
-    """Evaluations and CPU seconds so far after each iteration; memory (MB) before and at peak."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+@dataclass(frozen=True)
+class Cost:
+    """What one run has cost.
+
+    ``n`` evaluations and ``cpu`` seconds so far after each iteration; ``ms`` per evaluation in all,
+    the ending included; memory (MB) ``before`` the run and at its ``peak``; whether ``compiled``
+    kernels made it.
+    """
+
+    n: list[int]
+    cpu: list[float]
+    ms: float
+    before: float
+    peak: float
+    compiled: bool
+
+    def between(self, low: int, high: int) -> float:
+        """CPU ms per evaluation from evaluation ``low`` to ``high``."""
+        used = np.interp(high, self.n, self.cpu) - np.interp(low, self.n, self.cpu, left=0.0)
+        return 1e3 * float(used) / (high - low)
+
+
+def one_run(dim: int, budget: int, seed: int) -> Cost:
+    """A run in this process."""
+    before = _peak_memory()
     trace: list[tuple[int, float]] = []
 
     def note(update: Update) -> None:
         trace.append((update.n_evaluations, update.cpu_seconds))
 
-    quell.infer(
-        load("banana", dim=dim).as_problem(mode="exact", noise=NOISE),
+    problem = load("banana", dim=dim)
+    result = quell.infer(
+        problem.as_problem(mode="exact", noise=NOISE, rng=problem.noise_stream(seed)),
         budget=budget,
-        seed=0,
+        seed=seed,
         settings=quell.Settings(stop_early=False),
         progress=False,
         callback=note,
     )
-    return trace, before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    n, cpu = map(list, zip(*trace, strict=True))
+    ms = 1e3 * result.cpu_seconds / result.evaluations.n_counted
+    return Cost(n, cpu, ms, before, _peak_memory(), quell.native.kernels is not None)
 
 
-def in_own_process(dim: int, budget: int) -> tuple[list[tuple[int, float]], float, float]:
-    """A process of its own, so that its peak memory is its own."""
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(one_run, (dim, budget))
+def _peak_memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def growth(budget: int, dims: list[int]) -> None:
-    """Print CPU ms per evaluation along a long run, and by dimension."""
-    trace, _, _ = in_own_process(6, budget)
-    n, cpu = np.array(trace).T
-    print(f"\nD = 6, CPU ms per evaluation along a run of {budget}")
-    edges = [edge for edge in (50, 100, 200, 300, 400, 600, 800, 1000) if edge <= budget]
-    for low, high in zip([0, *edges], edges, strict=False):
-        used = np.interp(high, n, cpu) - np.interp(low, n, cpu, left=0.0)
-        print(f"  {low:5} to {high:<5}{1e3 * used / (high - low):8.0f}")
-    print("\nCPU ms per evaluation over the first 150, by dimension")
+def in_own_process(dim: int, budget: int, seed: int = 0, source: str | None = None) -> Cost:
+    """A process of its own, so that its peak memory is its own; of another ``source`` if given."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    if source is not None:
+        environment["PYTHONPATH"] = source
+    command = [sys.executable, __file__, "--one-run", str(dim), str(budget), str(seed)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    cost = Cost(**json.loads(done.stdout))
+    if not cost.compiled:
+        print(f"(no compiled kernels in {source or 'this checkout'})")
+    return cost
+
+
+def growth(sources: list[str | None], long_runs: list[tuple[int, int]]) -> None:
+    """Print CPU ms per evaluation along long runs, and their memory; one column per source."""
+    for dim, budget in long_runs:
+        costs = [in_own_process(dim, budget, source=source) for source in sources]
+        print(f"\nD = {dim}, CPU ms per evaluation along a run of {budget}")
+        edges = [edge for edge in EDGES if edge <= budget]
+        for low, high in zip([0, *edges], edges, strict=False):
+            figures = "".join(f"{cost.between(low, high):8.0f}" for cost in costs)
+            print(f"  {low:5} to {high:<5}{figures}")
+        memory = "".join(f"{cost.peak - cost.before:8.0f}" for cost in costs)
+        print(f"  peak memory, MB above {costs[0].before:.0f}:{memory}", flush=True)
+
+
+def by_dimension() -> None:
+    """Print CPU ms per evaluation of short runs, by dimension."""
+    print(f"\nCPU ms per evaluation over the first {SHORT_BUDGET}, by dimension")
+    for dim in SHORT_DIMS:
+        print(f"  D = {dim:<3}{in_own_process(dim, SHORT_BUDGET).between(0, SHORT_BUDGET):8.0f}")
+
+
+def beside(source: str, dims: list[int], seeds: range) -> None:
+    """Print CPU ms per evaluation of whole runs here and with another source, in pairs."""
+    print(f"{'D':>3}{'budget':>8}{'seed':>6}{'here ms':>12}{'there ms':>12}{'ratio':>8}")
     for dim in dims:
-        trace, _, _ = in_own_process(dim, 150)
-        print(f"  D = {dim:<3}{1e3 * trace[-1][1] / trace[-1][0]:8.0f}")
-
-
-def memory() -> None:
-    """Print the peak memory of a long run."""
-    _, before, peak = in_own_process(9, 600)
-    print(f"\npeak memory, D = 9, 600 evaluations: {peak - before:.0f} MB above {before:.0f} MB")
+        for seed in seeds:
+            budget = 50 * (dim + 2)
+            here, there = (in_own_process(dim, budget, seed, s).ms for s in (None, source))
+            print(
+                f"{dim:3}{budget:8}{seed:6}{here:12.1f}{there:12.1f}{there / here:8.2f}", flush=True
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--dims", type=int, nargs="+", default=[2, 6, 9])
     parser.add_argument("--seeds", type=int, default=1, help="runs per dimension and algorithm")
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--out", default="bench-overhead.jsonl", help="file with finished runs")
-    parser.add_argument("--longest", type=int, default=1000, help="evaluations of the long run")
+    parser.add_argument("--longest", type=int, default=2000, help="evaluations of a run at most")
     parser.add_argument("--no-peer", action="store_true", help="leave PyVBMC out")
     parser.add_argument("--only-compare", action="store_true", help="only part 1")
+    parser.add_argument("--beside", metavar="SRC", help="compare with another checkout's src")
+    parser.add_argument("--one-run", type=int, nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    compare(options.dims, range(options.seeds), options.out, with_peer=not options.no_peer)
+    if options.one_run:
+        print(json.dumps(asdict(one_run(*options.one_run))))
+        return
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    sources: list[str | None] = [None]
+    if options.beside is None:
+        compare(options.dims, seeds, options.out, with_peer=not options.no_peer)
+    else:
+        sources.append(str(Path(options.beside).resolve(strict=True)))
+        beside(str(sources[1]), options.dims, seeds)
     if not options.only_compare:
-        growth(options.longest, [2, 5, 10, 15])
-        memory()
+        growth(sources, [(d, min(n, options.longest)) for d, n in LONG_RUNS])
+        if options.beside is None:
+            by_dimension()
 
 
 if __name__ == "__main__":

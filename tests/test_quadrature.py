@@ -584,3 +584,15 @@ def test_a_mixture_of_another_dimension_is_refused(dimension):
     ):
         with pytest.raises(ValueError, match=f"mixture has {dimension} dim.*surrogate 2"):
             call()
+
+
+@pytest.mark.parametrize("k", [0, 2])
+def test_moments_without_a_component_are_those_of_the_smaller_mixture(k):
+    quadrature, q = Quadrature(make_gp(2, n_samples=3)), make_mixture(4, 2)
+    smaller = q.without(k)
+    found = quadrature.moments_without(quadrature.moments(q), k, smaller.weights)
+    expected = quadrature.moments(smaller)
+    for name in ("component_means", "component_covariances", "sample_means", "sample_variances"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-10)
+    for name in ("mean", "within", "between"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-10)

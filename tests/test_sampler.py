@@ -9,7 +9,7 @@ import pytest
 
 from quell import InferenceFailed, Problem, Sampler, Settings, infer
 from quell.evaluations import rng_for
-from quell.vbmc.subset import MOST_POINTS
+from quell.vbmc.subset import MOST_POINTS, RENEWAL
 
 QUICK = Settings(final_components=0)
 NAMES = ("wiqr", "viqr", "imiqr", "eig", "npro", "pro")
@@ -346,7 +346,7 @@ def test_a_big_archive():
     started = time.thread_time()
     points = engine.ask(2)
     assert time.thread_time() - started < 10  # 2 on an idle machine: benchmarks/bench_archive.py
-    assert engine.history[-1]["n_training"] == MOST_POINTS
+    assert MOST_POINTS - RENEWAL <= engine.history[-1]["n_training"] <= MOST_POINTS
     engine.tell(points, height(points), 1.0)
     result = engine.result()
     np.testing.assert_allclose(result.posterior.mean(), 0, atol=0.2)

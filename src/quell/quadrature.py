@@ -81,10 +81,10 @@ class Quadrature:
 
     def moments(self, mixture: Mixture) -> ExpectedLogJoint:
         """Mean and variance of G, with all per-component terms."""
-        gp, w = self.gp, mixture.weights
+        gp = self.gp
         overlaps = self._overlaps(mixture)
-        component_means = overlaps.functional(gp.alpha)[0] + self._mean_function(mixture)
-        component_means += self._known(mixture)[0]
+        component_means = (overlaps.z @ gp.alpha[:, :, None])[..., 0]
+        component_means += self._mean_function(mixture) + self._known(mixture)[0]
         covariances = self._prior_covariances(mixture)[0]
         for s in range(gp.n_samples):
             half = gp.whiten(s, overlaps.z[s].T)
@@ -93,6 +93,27 @@ class Quadrature:
         covariances[:, diagonal, diagonal] = np.maximum(
             covariances[:, diagonal, diagonal], VARIANCE_FLOOR
         )
+        return self._combined(component_means, covariances, mixture.weights)
+
+    def moments_without(
+        self, moments: ExpectedLogJoint, k: int, weights: FloatArray
+    ) -> ExpectedLogJoint:
+        """The ``moments`` of a mixture after component ``k`` was taken out of it.
+
+        ``weights`` (K - 1,) are those of the others, whose own terms are as before.
+        """
+        covariances = np.delete(moments.component_covariances, k, axis=1)
+        return self._combined(
+            np.delete(moments.component_means, k, axis=1),
+            np.delete(covariances, k, axis=2),
+            weights,
+        )
+
+    def _combined(
+        self, component_means: FloatArray, covariances: FloatArray, w: FloatArray
+    ) -> ExpectedLogJoint:
+        """From the components' terms (S, K) and (S, K, K) to the moments of G."""
+        gp = self.gp
         means = component_means @ w
         variances = np.maximum(np.einsum("j,sjk,k->s", w, covariances, w), VARIANCE_FLOOR)
         return ExpectedLogJoint(
@@ -130,8 +151,9 @@ class Quadrature:
             return self.mean_and_gradient(mixture)
         gp = self.gp
         overlaps = self._overlaps(mixture)
-        means, mean_gradient = self._mean_terms(mixture, overlaps)
-        if kernels is not None:  # to the last digit what β = 0 gives
+        if kernels is None:
+            means, mean_gradient = self._mean_terms(mixture, overlaps)
+        else:
             means = self._compiled_mean(mixture, gp.weights)[0]
         variances, variance_gradient = self._variance_terms(mixture, overlaps)
         mean = float(gp.weights @ means)
@@ -139,10 +161,10 @@ class Quadrature:
         sd = float(np.sqrt(within + between_variance(means, gp.weights)))
         between_slope = gp.weights * (means - mean) / between_divisor(gp.weights)
         coefficients = gp.weights - beta / sd * between_slope
-        if kernels is not None:
-            gradient = self._compiled_mean(mixture, coefficients)[1]
-        else:
+        if kernels is None:
             gradient = mean_gradient.combine(coefficients)
+        else:
+            gradient = self._compiled_mean(mixture, coefficients)[1]
         floored = variances <= VARIANCE_FLOOR  # constant there
         gradient -= variance_gradient.combine(np.where(floored, 0.0, beta / (2 * sd) * gp.weights))
         return mean - beta * sd, gradient

@@ -71,8 +71,9 @@ class Settings:
         under noise only.
     retrain_share
         Such a refit waits until the new evaluations are this share of all; at the end of an
-        iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait, and
-        a global search for hyperparameters in every iteration that is not reliable.
+        iteration the surrogate's hyperparameters wait for a few times that share. 0: no wait, a
+        global search for hyperparameters in every iteration that is not reliable, and they are
+        learnt from all evaluations also where these are more than 400.
     min_samples
         Hyperparameter samples kept late in a run; 1 switches to the mode late, or where the samples
         make no difference to the ELBO, as the paper's implementation does.

@@ -126,12 +126,29 @@ def test_score_is_the_posterior_density_of_theta():
     assert target.score(theta) == pytest.approx(expected, rel=1e-14)
 
 
-def test_evaluations_are_counted():
+def test_evaluations_are_counted_once_each():
     target = make_target(1, "known")
     u = make_start(target)
-    for _ in range(3):
-        target(u)
+    first = target(u)
+    for shift in (0.1, 0.2, 0.1, 0.0):
+        again = target(u + shift)
     assert target.evaluations == 3
+    assert again[0] == first[0]
+    with pytest.raises(ValueError, match="read-only"):
+        again[1][0] = 1.0
+
+
+def test_answers_that_were_forgotten_are_computed_again():
+    target = make_target(1, "known")
+    u = make_start(target)
+    value, gradient = target(u)
+    for shift in np.linspace(0.01, 0.5, 80):
+        target(u + shift)
+    assert target.evaluations == 81
+    again = target(u)
+    assert target.evaluations == 82
+    assert again[0] == value
+    np.testing.assert_array_equal(again[1], gradient)
 
 
 def test_a_prior_for_another_layout_is_refused():

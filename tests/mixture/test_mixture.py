@@ -316,3 +316,14 @@ def test_bad_arguments_are_named():
         Mixture.from_vector(np.where(np.arange(13) == 6, 800.0, 0), 2, 3)
     with pytest.raises(ValueError, match="must be at least 1, got 0 and 3"):
         Mixture.from_vector(np.zeros(3), 0, 3)
+
+
+@modest
+@given(**sizes, seed=st.integers(0, 1000))
+def test_a_checked_vector_gives_the_same_mixture_to_the_last_bit(n_components, dimension, seed):
+    vector = random_mixture(n_components, dimension, seed).to_vector() + 0.1
+    usual = Mixture.from_vector(vector, n_components, dimension)
+    quick = Mixture.from_vector(vector, n_components, dimension, checked=True)
+    for name in ("weights", "means", "scales", "lengths"):
+        np.testing.assert_array_equal(getattr(quick, name), getattr(usual, name))
+        assert not getattr(quick, name).flags.writeable

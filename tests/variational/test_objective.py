@@ -5,7 +5,7 @@ from helpers.variational import wavy_gp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quell.mixture import Mixture, entropy, entropy_lower_bound
+from quell.mixture import BaseSample, Mixture, entropy, entropy_lower_bound
 from quell.quadrature import Quadrature
 from quell.variational.objective import Objective, Penalty
 
@@ -233,3 +233,23 @@ def test_objective_defaults_are_no_pessimism_and_free_weights():
     plain, spelt = Objective(quadrature, penalty, base), Objective(quadrature, penalty, base, 0.0)
     assert plain(q)[0] == spelt(q)[0]
     assert np.abs(plain(q)[1][-3:]).max() > 0
+
+
+@pytest.mark.parametrize("with_base", [True, False])
+@pytest.mark.parametrize("beta", [0.0, 2.0])
+def test_value_alone_is_that_of_a_call(with_base, beta):
+    q, quadrature = make_mixture(3, 2), Quadrature(wavy_gp(2))
+    base = base_sample(32, 2) if with_base else None
+    objective = Objective(quadrature, Penalty.for_points(quadrature.gp.data.x), base, beta)
+    assert objective.value(q) == pytest.approx(objective(q)[0], rel=1e-14)
+
+
+def test_a_base_sample_checked_once_gives_the_same_entropy():
+    q, base = make_mixture(3, 2), base_sample(32, 2)
+    checked = BaseSample.of(base, 2)
+    assert entropy(q, checked) == entropy(q, base)
+    np.testing.assert_array_equal(
+        entropy(q, checked, gradient=True)[1], entropy(q, base, gradient=True)[1]
+    )
+    with pytest.raises(ValueError, match="base must have at least one row"):
+        BaseSample.of(np.empty((0, 2)), 2)

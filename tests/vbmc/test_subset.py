@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
+from quell.gp import TrainingData
 from quell.vbmc.subset import (
     LEARNING_POINTS,
     MOST_POINTS,
+    RENEWAL,
     kept_rows,
+    learning_part,
     learning_rows,
     neighbourhood_mean,
     spread,
@@ -21,15 +24,35 @@ def archive(n=3000, dimension=2, width=2.0, seed=0):
 def test_up_to_the_limit_all_are_kept():
     x, y = archive(MOST_POINTS)
     assert kept_rows(x, y, noisy=True) is None
-    assert learning_rows(x[:-1]) is None
 
 
 @pytest.mark.parametrize("noisy", [False, True])
-def test_beyond_it_that_many_distinct_ones_in_order(noisy):
-    rows = kept_rows(*archive(), noisy)
-    assert len(rows) == MOST_POINTS
+@pytest.mark.parametrize("n", [MOST_POINTS + 1, 3000, 3049])
+def test_beyond_it_about_that_many_distinct_ones_in_order(n, noisy):
+    rows = kept_rows(*archive(n), noisy)
+    assert len(rows) == MOST_POINTS - RENEWAL + n % RENEWAL
     assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(rows, kept_rows(*archive(), noisy))
+    np.testing.assert_array_equal(rows, kept_rows(*archive(n), noisy))
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_new_points_join_those_kept_until_the_choice_is_made_anew(noisy):
+    x, y = archive(1000 + RENEWAL)
+    first = kept_rows(x[:1000], y[:1000], noisy)
+    for more in (1, 7, RENEWAL - 1):
+        rows = kept_rows(x[: 1000 + more], y[: 1000 + more], noisy)
+        np.testing.assert_array_equal(rows, [*first, *range(1000, 1000 + more)])
+    anew = kept_rows(x, y, noisy)
+    assert len(anew) == len(first)
+    assert not np.isin(first, anew).all()
+
+
+def test_other_points_and_values_are_another_choice():
+    """What was chosen before is remembered, but not for anything else."""
+    x, y = archive(1000)
+    rows = kept_rows(x, y, noisy=False)
+    assert not np.array_equal(kept_rows(x, -y, noisy=False), rows)
+    assert not np.array_equal(kept_rows(x * [1.0, 9.0] + x[:, ::-1], y, noisy=False), rows)
 
 
 def test_the_latest_are_always_kept():
@@ -51,7 +74,7 @@ def test_core_and_shell_but_not_what_is_far_below():
 def test_a_small_core_is_filled_up():
     x, y = archive()
     y = 100 * y  # nearly everything is far below
-    assert len(kept_rows(x, y, False)) == MOST_POINTS
+    assert len(kept_rows(x, y, False)) == MOST_POINTS - RENEWAL
 
 
 def test_noise_is_not_picked():
@@ -84,8 +107,16 @@ def test_near_repetitions_are_left_out():
 def test_learning_rows():
     x, _ = archive(MOST_POINTS)
     rows = learning_rows(x)
-    assert len(np.unique(rows)) == LEARNING_POINTS
+    assert len(np.unique(rows)) == len(rows) == LEARNING_POINTS
     assert np.ptp(x[rows], axis=0) == pytest.approx(np.ptp(x, axis=0), rel=0.1)
+
+
+def test_up_to_a_limit_all_are_learnt_from():
+    x, y = archive(LEARNING_POINTS + 1)
+    data = TrainingData.from_arrays(x, y, 0.5)
+    few = data.subset(slice(LEARNING_POINTS))
+    assert learning_part(few) is few
+    assert learning_part(data).size == LEARNING_POINTS
 
 
 def test_spread_takes_the_farthest():

@@ -16,7 +16,14 @@ from helpers.vbmc import (
 )
 
 from quell import Evaluations, Settings
-from quell.gp import GaussianProcess, HyperparameterPrior, TrainingData, train
+from quell.gp import (
+    GaussianProcess,
+    HyperparameterPrior,
+    TrainingData,
+    refresh,
+    retrain,
+    train,
+)
 from quell.quadrature import ExpectedLogJoint
 from quell.variational import Elbo
 from quell.vbmc import Solution
@@ -24,8 +31,10 @@ from quell.vbmc.low_values import resolved_depth
 from quell.vbmc.training import (
     _conditioned,
     difference_between_samples,
+    fit_after_surprise,
     fit_surrogate,
     hyperprior,
+    quick_fit,
     sample_count,
 )
 from quell.vbmc.training_set import sd_without_density
@@ -298,6 +307,61 @@ class TestFitSurrogate:
         gone = partly.with_data(fit=new, memory=new.memory, trimmed=np.arange(18) == 17)
         again, _ = fit_to(gone)
         assert not again.gp.layout.unknown_noise
+
+
+class TestManyObservations:
+    """More than hyperparameters are learnt from: these have some of them, the surrogate all."""
+
+    @pytest.fixture
+    def learnt_from(self, monkeypatch):
+        """Sizes of the data that hyperparameters were learnt from, of which 12 are enough."""
+        sizes = []
+        monkeypatch.setattr("quell.vbmc.subset.LEARNING_POINTS", 12)
+        for fit in (train, refresh, retrain):
+
+            def noted(rng, *args, fit=fit, **kwargs):
+                sizes.append(next(a.size for a in args if isinstance(a, TrainingData)))
+                return fit(rng, *args, **kwargs)
+
+            monkeypatch.setattr(f"quell.vbmc.training.{fit.__name__}", noted)
+        return sizes
+
+    def check(self, fit, data):
+        assert fit.gp.data is data
+        again = GaussianProcess.condition(data, fit.gp.theta, fit.gp.weights)
+        np.testing.assert_allclose(fit.gp.alpha, again.alpha, rtol=1e-6, atol=1e-9)
+
+    def test_first_fit(self, trained, learnt_from):
+        self.check(*fit_to(trained[0]))
+        assert learnt_from == [12]
+
+    def test_at_the_end_of_an_iteration(self, trained, learnt_from):
+        state, fit, _ = trained
+        self.check(*fit_to(with_more(state, fit, 0.1)))
+        assert learnt_from == [12]
+
+    @pytest.mark.parametrize("follow", [quick_fit, fit_after_surprise])
+    @pytest.mark.parametrize("choice", ["sample", "map"])
+    def test_within_an_iteration(self, trained, learnt_from, follow, choice):
+        state, fit, _ = trained
+        state = replace(with_more(state, fit, 0.1), frequent=True)
+        new = follow(np.random.default_rng(0), state, Settings(hyperparameters=choice))
+        self.check(new, state.training.data)
+        assert learnt_from == [12]
+
+    def test_by_the_papers_rules_all_are_learnt_from(self, trained, learnt_from):
+        self.check(*fit_to(trained[0], retrain_share=0.0))
+        assert learnt_from == [16]
+
+    def test_hyperparameters_that_stay_are_not_learnt(self, trained, learnt_from, monkeypatch):
+        state, fit, _ = trained
+        monkeypatch.setattr("quell.vbmc.training.has_grown", lambda *_: False)
+        monkeypatch.setattr("quell.vbmc.training.sample_count", lambda *_: fit.gp.n_samples)
+        calm = replace(with_more(state, fit, 0.1, n=1), history=make_history(4, reliability=0.5))
+        new, data = fit_to(calm)
+        assert new.gp.data.equals(data)
+        np.testing.assert_array_equal(new.gp.theta, fit.gp.theta)
+        assert learnt_from == []
 
 
 class TestFitsWaitForTheirShareOfNewEvaluations:

@@ -2,7 +2,8 @@
 
 Leaving a value out of the surrogate that has learnt its hyperparameters from it is not enough: a
 wrong value makes the kernel short, and then nothing contradicts it. Here the hyperparameters are
-learnt again from the others, by a search from where they were and from a default.
+learnt again from the others (some of them, if they are many), by a search from where they were and
+from a default.
 """
 
 import numpy as np
@@ -12,6 +13,7 @@ from quell.gp import GaussianProcess, HyperparameterPrior
 from quell.gp.hyperposterior import Hyperposterior
 from quell.gp.marginal import MarginalLikelihood
 from quell.gp.mode import maximise
+from quell.vbmc.subset import learning_part
 
 
 def relearnt_error(
@@ -32,10 +34,11 @@ def relearnt_error(
     """
     data = gp.data
     rest = data.part(np.delete(np.arange(data.size), row))
+    part = learning_part(rest)
     prior = HyperparameterPrior.for_data(
-        rest, plausible_range=plausible_range, output_scale=float(data.dimension)
+        part, plausible_range=plausible_range, output_scale=float(data.dimension)
     )
-    target = Hyperposterior(MarginalLikelihood(rest), prior)
+    target = Hyperposterior(MarginalLikelihood(part), prior)
     starts = [prior.start, np.asarray(gp.weights @ gp.theta)]
     if starts[1].shape != starts[0].shape:  # noise of unknown size was that of this value alone
         starts = starts[:1]

@@ -18,13 +18,17 @@ from quell.native import kernels
 
 #: Step of the forward differences of gradients, in u (scales are of order one there).
 _DIFFERENCE_STEP = 1e-4
+#: Values and gradients remembered. A search begins where another one ended, or at a sample, and the
+#: curvature is taken at its end: no farther back than a search and the differences at a mode.
+_REMEMBERED = 64
 
 
 class Hyperposterior:
     """Log density of u given a training set; calling it gives value and gradient.
 
     A θ at which the training covariance cannot be factorised has density zero: -inf, and a
-    gradient of zeros.
+    gradient of zeros. The last few answers are kept, and not computed again; ``evaluations`` counts
+    those that were computed.
     """
 
     def __init__(self, marginal: MarginalLikelihood, prior: HyperparameterPrior) -> None:
@@ -33,14 +37,28 @@ class Hyperposterior:
         self.marginal = marginal
         self.prior = prior
         self.evaluations = 0
+        self._answers: dict[bytes, tuple[float, FloatArray]] = {}
 
     def __call__(self, u: FloatArray) -> tuple[float, FloatArray]:
-        """Log density of u (size,) and its gradient."""
+        """Log density of u (size,) and its gradient, which is read-only."""
+        key = u.tobytes()
+        answer = self._answers.get(key)
+        if answer is None:
+            if len(self._answers) == _REMEMBERED:
+                del self._answers[next(iter(self._answers))]
+            answer = self._answers[key] = self._evaluate(u)
+        return answer
+
+    def _evaluate(self, u: FloatArray) -> tuple[float, FloatArray]:
+        """What a call gives, computed."""
         self.evaluations += 1
         if kernels is None:
-            return self._by_numpy(u)
-        gradient = np.empty(self.prior.layout.size)
-        return self._compiled(kernels.hyperposterior, u, gradient), gradient
+            value, gradient = self._by_numpy(u)
+        else:
+            gradient = np.empty(self.prior.layout.size)
+            value = self._compiled(kernels.hyperposterior, u, gradient)
+        gradient.setflags(write=False)
+        return value, gradient
 
     def _compiled(
         self, kernel: Callable[..., float], vector: FloatArray, gradient: FloatArray

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import operator
+from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -58,16 +59,38 @@ def normal_base_sample(n: int, dimension: int, rng: np.random.Generator) -> Floa
     return np.concatenate([positive, -positive])
 
 
+@dataclass(frozen=True, eq=False)
+class BaseSample:
+    """A base sample that has been checked once, to be used many times; make it with :meth:`of`.
+
+    ``points`` (n, D), and the same as ``columns`` (D, n).
+    """
+
+    points: FloatArray
+    columns: FloatArray
+
+    @classmethod
+    def of(cls, points: ArrayLike, dimension: int) -> BaseSample:
+        """Check ``points`` (n, dimension): at least one, and finite."""
+        epsilon = checks.matrix("base", points, dimension)
+        if len(epsilon) == 0:
+            raise ValueError(f"base must have at least one row, got shape {epsilon.shape}")
+        return cls(epsilon, np.ascontiguousarray(epsilon.T))
+
+
+Base = ArrayLike | BaseSample
+
+
 @overload
 def entropy(
-    mixture: Mixture, base: ArrayLike, *, gradient: Literal[False] = False, single: bool = False
+    mixture: Mixture, base: Base, *, gradient: Literal[False] = False, single: bool = False
 ) -> float: ...
 @overload
 def entropy(
-    mixture: Mixture, base: ArrayLike, *, gradient: Literal[True], single: bool = False
+    mixture: Mixture, base: Base, *, gradient: Literal[True], single: bool = False
 ) -> tuple[float, FloatArray]: ...
 def entropy(
-    mixture: Mixture, base: ArrayLike, *, gradient: bool = False, single: bool = False
+    mixture: Mixture, base: Base, *, gradient: bool = False, single: bool = False
 ) -> float | tuple[float, FloatArray]:
     """The entropy of ``mixture`` averaged over one base sample: -Σ_k w_k <log q>_k.
 
@@ -89,11 +112,11 @@ def entropy(
     >>> slope.shape == q.to_vector().shape
     True
     """
-    epsilon = checks.matrix("base", base, mixture.dimension)
-    if len(epsilon) == 0:
-        raise ValueError(f"base must have at least one row, got shape {epsilon.shape}")
+    if not isinstance(base, BaseSample):
+        base = BaseSample.of(base, mixture.dimension)
     if kernels is not None:
-        return _compiled_entropy(mixture, epsilon, gradient, single)
+        return _compiled_entropy(mixture, base, gradient, single)
+    epsilon = base.points
     active = np.flatnonzero(mixture.weights)  # absent components have no part in value or gradient
     w, sigma, delta = _components(mixture, active)
     dimension = mixture.dimension
@@ -136,7 +159,7 @@ def entropy(
 
 
 def _compiled_entropy(
-    mixture: Mixture, epsilon: FloatArray, gradient: bool, single: bool
+    mixture: Mixture, base: BaseSample, gradient: bool, single: bool
 ) -> float | tuple[float, FloatArray]:
     """What :func:`entropy` returns, by the compiled kernel."""
     assert kernels is not None
@@ -144,7 +167,7 @@ def _compiled_entropy(
     slope = np.empty(k * d + k + d + k if gradient else 0)
     value: float = kernels.entropy(
         slope, mixture.weights, np.ascontiguousarray(mixture.means), mixture.scales,
-        mixture.lengths, np.ascontiguousarray(epsilon.T), single,
+        mixture.lengths, base.columns, single,
     )  # fmt: skip
     return (value, slope) if gradient else value
 

@@ -238,8 +238,16 @@ class Mixture:
         return np.concatenate(parts)
 
     @classmethod
-    def from_vector(cls, vector: ArrayLike, n_components: int, dimension: int) -> Mixture:
-        """The mixture with the free parameters ``vector``, laid out as by :meth:`to_vector`."""
+    def from_vector(
+        cls, vector: ArrayLike, n_components: int, dimension: int, *, checked: bool = False
+    ) -> Mixture:
+        """The mixture with the free parameters ``vector``, laid out as by :meth:`to_vector`.
+
+        ``checked``: the vector is an array of the right size with finite entries whose exponentials
+        are positive and finite. It is then taken as it is, for the loop of an optimiser.
+        """
+        if checked:
+            return cls._from_checked(np.asarray(vector), n_components, dimension)
         if n_components < 1 or dimension < 1:
             raise ValueError(
                 "n_components and dimension must be at least 1, "
@@ -254,6 +262,26 @@ class Mixture:
         with np.errstate(over="ignore"):  # an infinite scale is refused by name below
             scales, lengths = np.exp(log_scales), np.exp(log_lengths)
         return cls(weights / weights.sum(), means.reshape(k, d), scales, lengths)
+
+    @classmethod
+    def _from_checked(cls, vector: FloatArray, k: int, d: int) -> Mixture:
+        """The same as :meth:`from_vector` to the last bit, for vectors that need no check."""
+        eta = vector[k * d + k + d :]
+        weights = np.exp(eta - eta.max())
+        weights /= weights.sum()
+        weights /= weights.sum()  # as for weights that anyone may have given
+        scales_and_lengths = np.exp(vector[k * d : k * d + k + d])
+        fields = {
+            "weights": weights,
+            "means": vector[: k * d].reshape(k, d),
+            "scales": scales_and_lengths[:k],
+            "lengths": scales_and_lengths[k:],
+        }
+        mixture = object.__new__(cls)
+        for name, array in fields.items():
+            array.setflags(write=False)
+            object.__setattr__(mixture, name, array)
+        return mixture
 
 
 def _softmax(terms: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ The entropy H is a quasi-Monte Carlo average; its error is not part of the SD.
 from dataclasses import dataclass
 
 from quell.arrays import FloatArray
-from quell.mixture import Mixture, entropy
+from quell.mixture import BaseSample, Mixture, entropy
 from quell.quadrature import ExpectedLogJoint, Quadrature
 
 
@@ -35,7 +35,11 @@ class Elbo:
 
 
 def evaluate_elbo(
-    quadrature: Quadrature, mixture: Mixture, base: FloatArray, *, single: bool = False
+    quadrature: Quadrature,
+    mixture: Mixture,
+    base: FloatArray | BaseSample,
+    *,
+    single: bool = False,
 ) -> Elbo:
     """The ELBO of ``mixture``, its entropy averaged over the base sample ``base`` (n, D).
 

@@ -13,7 +13,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.gp.data import high_density_rows
 from quell.gp.posterior import GaussianProcess
-from quell.mixture import Mixture, normal_base_sample
+from quell.mixture import BaseSample, Mixture, entropy, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.variational.elbo import Elbo, evaluate_elbo
 from quell.variational.objective import PRUNING_WEIGHT, Objective, Penalty
@@ -85,19 +85,27 @@ def fit_mixture(
     )
 
     cheap = Objective(quadrature, penalty, None, beta, weights)
-    chosen = [min(group, key=lambda q: cheap(q)[0]) for group in (near, fresh) if group]
-    bases = [normal_base_sample(n, gp.dimension, rng) for n in base_sizes]
-    scoring = normal_base_sample(scoring_size, gp.dimension, rng)
+    chosen = [min(group, key=cheap.value) for group in (near, fresh) if group]
+    *bases, scoring = (
+        BaseSample.of(normal_base_sample(n, gp.dimension, rng), gp.dimension)
+        for n in (*base_sizes, scoring_size)
+    )
     fitted = []
     for mixture in chosen:
         for base in bases:
             objective = Objective(quadrature, penalty, base, beta, weights, single=True)
             mixture = climb(objective, mixture, max_iterations)
-        fitted.append((mixture, evaluate_elbo(quadrature, mixture, scoring, single=True)))
+        fitted.append(mixture)
     if near:
         # The optimiser may only have fitted the base sample or the penalties.
-        fitted.append((near[0], evaluate_elbo(quadrature, near[0], scoring, single=True)))
-    mixture, elbo = max(fitted, key=lambda pair: pair[1].lower_confidence_bound(beta))
+        fitted.append(near[0])
+
+    def score(mixture: Mixture) -> float:
+        expected, _ = quadrature.lower_bound_and_gradient(mixture, beta)
+        return expected + entropy(mixture, scoring, single=True)
+
+    mixture = max(fitted, key=score)
+    elbo = evaluate_elbo(quadrature, mixture, scoring, single=True)
     n_pruned = 0
     if prune and weights:
         mixture, elbo, n_pruned = prune_components(rng, quadrature, mixture, elbo, scoring)
@@ -124,7 +132,7 @@ def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERAT
         # A step of the line search gone wild: a wall, not so high that L-BFGS gives up.
         if not (np.isfinite(vector).all() and (np.abs(vector[k * d :]) < LARGEST_LOG).all()):
             return WALL, np.zeros_like(z)
-        value, gradient = objective(Mixture.from_vector(vector, k, d))
+        value, gradient = objective(Mixture.from_vector(vector, k, d, checked=True))
         if not np.isfinite(value):
             return WALL, np.zeros_like(z)
         # Relative to the start, so that the relative tolerance is an absolute one.
@@ -147,7 +155,7 @@ def prune_components(
     quadrature: Quadrature,
     mixture: Mixture,
     elbo: Elbo,
-    base: FloatArray,
+    base: FloatArray | BaseSample,
 ) -> tuple[Mixture, Elbo, int]:
     """Remove light components whose absence does not lower ELCBO₃; returns their number too."""
     tolerance = PRUNING_TOLERANCE / np.sqrt(mixture.n_components)
@@ -159,7 +167,10 @@ def prune_components(
             break
         k = int(rng.choice(light))
         smaller = mixture.without(k)
-        smaller_elbo = evaluate_elbo(quadrature, smaller, base, single=True)
+        smaller_elbo = Elbo(
+            quadrature.moments_without(elbo.expected_log_joint, k, smaller.weights),
+            entropy(smaller, base, single=True),
+        )
         change = smaller_elbo.lower_confidence_bound(PRUNING_BETA) - elbo.lower_confidence_bound(
             PRUNING_BETA
         )

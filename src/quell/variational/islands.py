@@ -30,6 +30,8 @@ MOST_CLIMBS = 3
 #: way at which it is looked for.
 VALLEY, WAY_POINTS = 2.0, 9
 CLIMB_ITERATIONS = 30
+#: Evaluations looked at together.
+BLOCK = 64
 #: Step of the differences of the gradient, as a part of a length scale.
 STEP = 1e-2
 #: Smallest weight of a component that counts, and of a new one.
@@ -77,30 +79,39 @@ def find_islands(gp: GaussianProcess, mixture: Mixture) -> list[Island]:
         return found
     mean = gp.weights @ gp.predict_mean(data.x[missed])
     known, n_climbs = mixture, 0
-    for row in missed[np.argsort(-mean, kind="stable")]:
-        if n_climbs == MOST_CLIMBS:
-            break
-        start = data.x[row]
+    rows = missed[np.argsort(-mean, kind="stable")]
+    while len(rows) and n_climbs < MOST_CLIMBS:
+        starts = data.x[rows[:BLOCK]]
         # Most are on a flank of the mixture's own hill, and not worth a climb.
-        if within_reach(known, start[None])[0] or not _is_apart(gp, known, start):
+        worth = np.flatnonzero(_are_apart(gp, known, starts))
+        rows = rows[worth[0] + 1 if len(worth) else BLOCK :]
+        if not len(worth):
             continue
         n_climbs += 1
-        island = _climb(gp, start)
-        if within_reach(known, island.place[None])[0] or not _is_apart(gp, known, island.place):
+        island = _climb(gp, starts[worth[0]])
+        if not _are_apart(gp, known, island.place[None])[0]:
             continue
         found.append(island)
         known = _with_component(known, island, SMALLEST_SHARE)
     return found
 
 
-def _is_apart(gp: GaussianProcess, mixture: Mixture, place: FloatArray) -> bool:
-    """Whether the surrogate's mean has a valley between a place (D,) and the nearest component."""
+def _are_apart(gp: GaussianProcess, mixture: Mixture, places: FloatArray) -> BoolArray:
+    """Which places (n, D) are out of reach, with a valley between them and the nearest component.
+
+    A valley of the surrogate's mean.
+    """
+    apart = ~within_reach(mixture, places)
+    places = places[apart]
     spread = mixture.scales[:, None] * mixture.lengths
-    distance = np.sum(((place - mixture.means) / spread) ** 2, axis=1)
-    other = mixture.means[np.argmin(np.where(_heavy(mixture), distance, np.inf))]
-    way = place + np.linspace(0.0, 1.0, WAY_POINTS)[:, None] * (other - place)
-    mean = gp.weights @ gp.predict_mean(way)
-    return bool(mean.min() < min(mean[0], mean[-1]) - VALLEY)
+    distance = np.sum(((places[:, None, :] - mixture.means) / spread) ** 2, axis=2)
+    other = mixture.means[np.argmin(np.where(_heavy(mixture), distance, np.inf), axis=1)]
+    shares = np.linspace(0.0, 1.0, WAY_POINTS)[:, None]
+    way = places[:, None, :] + shares * (other - places)[:, None, :]
+    mean = gp.weights @ gp.predict_mean(way.reshape(-1, places.shape[1]))
+    mean = mean.reshape(-1, WAY_POINTS)
+    apart[apart] = mean.min(axis=1) < np.minimum(mean[:, 0], mean[:, -1]) - VALLEY
+    return apart
 
 
 def _heavy(mixture: Mixture) -> BoolArray:

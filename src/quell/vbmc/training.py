@@ -16,7 +16,7 @@ from quell.gp import (
 from quell.gp.pooling import between_variance
 from quell.settings import Settings
 from quell.vbmc.state import Iteration, State
-from quell.vbmc.subset import learning_rows
+from quell.vbmc.subset import MOST_POINTS, RENEWAL, learning_part
 
 #: Most hyperparameter samples held in warm-up, and how their number falls with the data; after the
 #: last number of evaluations, and so many more per coordinate, the paper's variants hold the mode
@@ -94,26 +94,36 @@ def hyperprior(state: State, data: TrainingData, settings: Settings) -> Hyperpar
     )  # fmt: skip
 
 
+def learnt_from(data: TrainingData, settings: Settings) -> TrainingData:
+    """What hyperparameters are learnt from: all observations, or a part of many.
+
+    Where no time is saved (``retrain_share`` of 0, the paper's) of very many only.
+    """
+    if settings.retrain_share == 0 and data.size < MOST_POINTS - RENEWAL:
+        return data
+    return learning_part(data)
+
+
 def fit_surrogate(rng: np.random.Generator, state: State, settings: Settings) -> TrainedGP:
     """Train at the end of an iteration, as thoroughly as the last one's reliability asks for.
 
     Full search after a change of the training set or the space, and now and then while
     unreliable. Otherwise the samples of the last fit move on, with a new mode and metric at
-    times; a few more among many observations are only conditioned on. Of very many points some
+    times; a few more among many observations are only conditioned on. Of many observations some
     are learnt from.
     """
     data = state.training.data
-    rows = learning_rows(data.x)
-    if rows is None:
-        return _fit_to(rng, state, data, settings)
-    fit = _fit_to(rng, state, data.part(rows), settings)
-    return replace(fit, gp=GaussianProcess.condition(data, fit.gp.theta, fit.gp.weights))
+    fit = _learnt(rng, state, learnt_from(data, settings), settings)
+    return fit if fit.gp.data is data else replace(fit, gp=_conditioned(fit.gp, data))
 
 
-def _fit_to(
+def _learnt(
     rng: np.random.Generator, state: State, data: TrainingData, settings: Settings
 ) -> TrainedGP:
-    """`fit_surrogate` to these data, which may be a part of the training set."""
+    """The hyperparameters of `fit_surrogate`, learnt from ``data``.
+
+    The surrogate is of these data, or of those before where the hyperparameters are still theirs.
+    """
     prior = hyperprior(state, data, settings)
     n_samples = sample_count(state, settings)
     interval = SEARCH_INTERVAL if settings.retrain_share else 1
@@ -140,7 +150,7 @@ def _fit_to(
         return retrain(rng, fit, data, prior=prior, search=search)
     if has_grown(state, MOVE_SHARES * settings.retrain_share):
         return refresh(rng, fit, data, prior=prior)
-    return replace(fit, gp=_conditioned(fit.gp, data))
+    return fit
 
 
 def has_grown(state: State, share: float) -> bool:
@@ -176,17 +186,17 @@ def quick_fit(rng: np.random.Generator, state: State, settings: Settings) -> Tra
     """
     assert state.fit is not None
     gp, data = state.fit.gp, state.training.data
-    due = refit_is_due(state, settings)
-    if learning_rows(data.x) is not None and due:
-        return fit_surrogate(rng, state, settings)
     if gp.data.has_unknown_noise != data.has_unknown_noise:
         return fit_surrogate(rng, state, settings)
-    if due:
-        prior = hyperprior(state, data, settings)
+    fit = state.fit
+    if refit_is_due(state, settings):
+        part = learnt_from(data, settings)
+        prior = hyperprior(state, part, settings)
         if sample_count(state, settings) == 0:
-            return train(rng, data, n_samples=0, previous=state.memory, prior=prior)
-        return refresh(rng, state.fit, data, prior=prior)
-    return replace(state.fit, gp=_conditioned(gp, data))
+            fit = train(rng, part, n_samples=0, previous=state.memory, prior=prior)
+        else:
+            fit = refresh(rng, fit, part, prior=prior)
+    return fit if fit.gp.data is data else replace(fit, gp=_conditioned(fit.gp, data))
 
 
 def fit_after_surprise(rng: np.random.Generator, state: State, settings: Settings) -> TrainedGP:
@@ -196,12 +206,12 @@ def fit_after_surprise(rng: np.random.Generator, state: State, settings: Setting
     """
     assert state.fit is not None
     data = state.training.data
-    if (
-        learning_rows(data.x) is not None
-        or data.has_unknown_noise != state.fit.gp.data.has_unknown_noise
-    ):
+    if data.has_unknown_noise != state.fit.gp.data.has_unknown_noise:
         return fit_surrogate(rng, state, settings)
-    prior = hyperprior(state, data, settings)
+    part = learnt_from(data, settings)
+    prior = hyperprior(state, part, settings)
     if sample_count(state, settings) == 0:
-        return train(rng, data, n_samples=0, previous=state.fit, search=True, prior=prior)
-    return retrain(rng, state.fit, data, prior=prior, search=True)
+        fit = train(rng, part, n_samples=0, previous=state.fit, search=True, prior=prior)
+    else:
+        fit = retrain(rng, state.fit, part, prior=prior, search=True)
+    return fit if part is data else replace(fit, gp=_conditioned(fit.gp, data))
