@@ -22,7 +22,7 @@ from quell.gp.marginal import MarginalLikelihood
 from quell.gp.mode import find_mode
 from quell.settings import Settings
 from quell.vbmc.state import State
-from quell.vbmc.subset import MOST_POINTS, RENEWAL
+from quell.vbmc.subset import may_be_some_of_many
 from quell.vbmc.training import has_grown, hyperprior
 
 #: From face value to the logarithm.
@@ -40,7 +40,7 @@ def with_compression(rng: np.random.Generator, state: State, settings: Settings)
     """
     if not (settings.compress_low_values and state.is_searching and has_grown(state, CHOICE_SHARE)):
         return state
-    if state.training.data.size >= MOST_POINTS - RENEWAL:  # some of very many
+    if may_be_some_of_many(state.training.data):
         return state
     strongest = state.with_data(power=POWERS[-1])
     if strongest.training.log_slope == 0.0:

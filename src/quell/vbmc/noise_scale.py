@@ -26,7 +26,7 @@ from quell.settings import Settings
 from quell.vbmc.compression import log_likelihood
 from quell.vbmc.doubt import is_auditing
 from quell.vbmc.state import State
-from quell.vbmc.subset import learning_rows
+from quell.vbmc.subset import may_be_some_of_many
 
 #: Factors of the stated SDs.
 SCALES = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -47,7 +47,7 @@ def with_noise_scale(rng: np.random.Generator, state: State, settings: Settings)
     if not (state.audited and due) or state.is_searching or is_auditing(state):
         return state
     data = state.training.data
-    if not np.any(data.variance > 0) or learning_rows(data.x) is not None:
+    if not np.any(data.variance > 0) or may_be_some_of_many(data):
         return state
     now = SCALES.index(state.noise_scale)
     tried = SCALES if not state.scale_chosen else SCALES[max(0, now - 1) : now + 2]

@@ -94,6 +94,11 @@ def _chosen(x_bytes: bytes, y_bytes: bytes, dimension: int, noisy: bool) -> Rows
     return rows
 
 
+def may_be_some_of_many(data: TrainingData) -> bool:
+    """Whether a training set is so large that it may be a choice, as by `kept_rows`."""
+    return data.size >= MOST_POINTS - RENEWAL
+
+
 def learning_part(data: TrainingData) -> TrainingData:
     """What hyperparameters are learnt from: some of very many observations, else all of them.
 
