@@ -103,6 +103,7 @@ def one_run(dim: int, budget: int, seed: int) -> Cost:
         problem.as_problem(mode="exact", noise=NOISE, rng=problem.noise_stream(seed)),
         budget=budget,
         seed=seed,
+        start=problem.start(seed),
         settings=quell.Settings(stop_early=False),
         progress=False,
         callback=note,
@@ -131,10 +132,10 @@ def in_own_process(dim: int, budget: int, seed: int = 0, source: str | None = No
     return cost
 
 
-def growth(sources: list[str | None], long_runs: list[tuple[int, int]]) -> None:
+def growth(sources: list[str | None], long_runs: list[tuple[int, int]], seed: int) -> None:
     """Print CPU ms per evaluation along long runs, and their memory; one column per source."""
     for dim, budget in long_runs:
-        costs = [in_own_process(dim, budget, source=source) for source in sources]
+        costs = [in_own_process(dim, budget, seed, source) for source in sources]
         print(f"\nD = {dim}, CPU ms per evaluation along a run of {budget}")
         edges = [edge for edge in EDGES if edge <= budget]
         for low, high in zip([0, *edges], edges, strict=False):
@@ -144,11 +145,12 @@ def growth(sources: list[str | None], long_runs: list[tuple[int, int]]) -> None:
         print(f"  peak memory, MB above {costs[0].before:.0f}:{memory}", flush=True)
 
 
-def by_dimension() -> None:
+def by_dimension(seed: int) -> None:
     """Print CPU ms per evaluation of short runs, by dimension."""
     print(f"\nCPU ms per evaluation over the first {SHORT_BUDGET}, by dimension")
     for dim in SHORT_DIMS:
-        print(f"  D = {dim:<3}{in_own_process(dim, SHORT_BUDGET).between(0, SHORT_BUDGET):8.0f}")
+        cost = in_own_process(dim, SHORT_BUDGET, seed)
+        print(f"  D = {dim:<3}{cost.between(0, SHORT_BUDGET):8.0f}")
 
 
 def beside(source: str, dims: list[int], seeds: range) -> None:
@@ -170,6 +172,7 @@ def main() -> None:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--out", default="bench-overhead.jsonl", help="file with finished runs")
     parser.add_argument("--longest", type=int, default=2000, help="evaluations of a run at most")
+    parser.add_argument("--largest", type=int, default=20, help="dimension of a long run at most")
     parser.add_argument("--no-peer", action="store_true", help="leave PyVBMC out")
     parser.add_argument("--only-compare", action="store_true", help="only part 1")
     parser.add_argument("--beside", metavar="SRC", help="compare with another checkout's src")
@@ -186,9 +189,10 @@ def main() -> None:
         sources.append(str(Path(options.beside).resolve(strict=True)))
         beside(str(sources[1]), options.dims, seeds)
     if not options.only_compare:
-        growth(sources, [(d, min(n, options.longest)) for d, n in LONG_RUNS])
+        long_runs = [(d, min(n, options.longest)) for d, n in LONG_RUNS if d <= options.largest]
+        growth(sources, long_runs, seeds[0])
         if options.beside is None:
-            by_dimension()
+            by_dimension(seeds[0])
 
 
 if __name__ == "__main__":
