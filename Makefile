@@ -133,6 +133,10 @@ bench-stress: $(VENV)/.dev  ## problems of awkward kinds: worst cases, and runs 
 bench-verdict: $(VENV)/.dev  ## what runs say of themselves beside whether they are usable; ARGS="FILE ..."
 	$(BIN)/python benchmarks/bench_verdict.py $(ARGS)
 
+.PHONY: bench-answer
+bench-answer: $(VENV)/.dev  ## what a posterior could be made of: the mixture, the surrogate, late iterations (half an hour; resumable)
+	$(BIN)/python benchmarks/bench_answer.py $(ARGS)
+
 bench-modes: $(VENV)/.dev  ## posteriors of several modes: how many runs know all of them
 	$(BIN)/python benchmarks/bench_modes.py $(ARGS)
 

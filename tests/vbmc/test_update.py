@@ -28,6 +28,7 @@ from quell.vbmc.update import (
     end_iteration,
     is_likelier,
     is_worse,
+    likelihood_gain,
     recover,
     round_shape,
     whiten_by_schedule,
@@ -161,13 +162,22 @@ class TestIsWorse:
 
     def test_another_posterior_has_to_be_likelier(self):
         """Coordinates alone change nothing: a large change must be what the observations say."""
-        unlikely = hand_theta(2) + np.eye(9)[3] * 5.0
+        unlikely = hand_theta(2) + np.eye(9)[3]
         for gskl, theta, worse in (
             (2 * LARGE_CHANGE, unlikely, True),
             (0.5 * LARGE_CHANGE, unlikely, False),
             (2 * LARGE_CHANGE, None, False),
         ):
             assert is_worse(*self.pair(new={"gskl": gskl}, theta=theta)) == worse
+
+    @pytest.mark.parametrize(("more_noise", "worse"), [(1.0, False), (1.5, True), (5.0, True)])
+    def test_less_likely_by_more_than_chance(self, more_noise, worse):
+        """By 2.6, 6.5 and 100 nats; nine hyperparameters differ by 4.5 from fit to fit."""
+        old, new = self.pair(theta=hand_theta(2) + np.eye(9)[3] * more_noise)
+        assert new.fit.gp.layout.size == 9
+        assert (likelihood_gain(old, new) < -4.5) == worse
+        assert is_worse(old, new) == worse
+        assert not is_worse(new, old)
 
     def test_likelier(self):
         old, new = self.pair(theta=hand_theta(2) + np.eye(9)[3] * 5.0)
@@ -197,10 +207,15 @@ class TestWhitening:
         assert not new.space.is_standard
         assert (new.n_whitenings, new.last_whitening) == (2, 8)
 
-    def test_it_may_cost_likelihood_while_the_posterior_stays(self, refits):
+    def test_it_may_cost_a_little_likelihood_while_the_posterior_stays(self, refits, monkeypatch):
         state = after()
-        for gskl, kept in ((0.5 * LARGE_CHANGE, True), (2 * LARGE_CHANGE, False)):
-            refits({"gskl": gskl, "theta": hand_theta(2) - 4.0})
+        for gskl, gain, kept in (
+            (0.5 * LARGE_CHANGE, -4.0, True),
+            (2 * LARGE_CHANGE, -4.0, False),
+            (0.5 * LARGE_CHANGE, -5.0, False),
+        ):
+            refits({"gskl": gskl})
+            monkeypatch.setattr(update, "likelihood_gain", lambda *_, gain=gain: gain)
             new = adapt_coordinates(rng(), state, SETTINGS)
             assert (len(new.history) == 8) == kept
 

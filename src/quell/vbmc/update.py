@@ -216,8 +216,9 @@ def is_worse(old: State, new: State) -> bool:
     """Whether the surrogate is lost in ``new`` coordinates.
 
     It is less sure of the ELBO than before, or promises more than was seen: too few evaluations,
-    seen along other axes, may leave room for a high density that is not there. Or the posterior has
-    become another one although the observations are less likely: coordinates alone change nothing.
+    seen along other axes, may leave room for a high density that is not there. Or the observations
+    are less likely by more than chance, as where a ridge bends and axes along its chord fit it
+    nowhere; or less likely at all and the posterior another one: coordinates alone change nothing.
 
     None of that counts where the observations speak strongly for the new coordinates. A surrogate
     that cannot see along a ridge is sure of a short piece of it; one that can is not, and may
@@ -226,6 +227,8 @@ def is_worse(old: State, new: State) -> bool:
     before, after = old.history[-1], new.history[-1]
     if is_far_likelier(old, new):
         return False
+    if is_far_less_likely(old, new):
+        return True
     if before.believable and not after.believable:
         return True
     if after.elbo_sd > LOST[0] * before.elbo_sd + LOST[1]:
@@ -236,6 +239,16 @@ def is_worse(old: State, new: State) -> bool:
 def is_likelier(old: State, new: State) -> bool:
     """Whether the observations are at least as likely in ``new`` coordinates."""
     return likelihood_gain(old, new) >= 0.0
+
+
+def is_far_less_likely(old: State, new: State) -> bool:
+    """Whether they are less likely in ``new`` coordinates by more than fits differ by chance.
+
+    In a fit log-likelihoods are those of samples of p hyperparameters: below the largest by p/2 on
+    average, and by about as much this way or that from one fit to another.
+    """
+    assert new.fit is not None
+    return likelihood_gain(old, new) < -0.5 * new.fit.gp.layout.size
 
 
 def is_far_likelier(old: State, new: State) -> bool:
