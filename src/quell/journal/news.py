@@ -12,7 +12,7 @@ from typing import Any
 from quell.errors import JournalError
 from quell.journal.meta import unseal
 from quell.journal.plan import PLAN, Plan
-from quell.journal.recovery import readable, salvage
+from quell.journal.recovery import has_lost_its_end, readable, salvage
 from quell.journal.rows import Row
 from quell.journal.snapshots import ABOUT, About, Snapshot, about_of, entry, read_snapshot
 from quell.journal.store import ENTRIES, KEYS, SELECT_AFTER, UNREADABLE, refuse_other_tables
@@ -55,7 +55,7 @@ def read_news(path: Path, after: int = 0) -> News:
     width = len(meta["problem"]["names"]) if "problem" in meta else None
     rows = {values[0]: Row.of_values(values[1:], width) for values in found}
     good = {number: row for number, row in rows.items() if row is not None}
-    if damaged or len(good) < len(rows) or is_write_ahead(path):
+    if damaged or len(good) < len(rows) or is_write_ahead(path) or has_lost_its_end(path):
         return _salvaged(path)
     return News(meta, good, about_of(about), Plan.of_entry(plan))
 

@@ -60,6 +60,15 @@ def readable(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
 
 
+def has_lost_its_end(path: Path) -> bool:
+    """Whether a journal is shorter than its header says, and no transaction is about to mend that.
+
+    What is missing need not be rows: the snapshot of the result may be.
+    """
+    undo = path.with_name(path.name + SIDES[0])
+    return not undo.exists() and _is_cut_off(path) and not undo.exists()
+
+
 def _is_cut_off(path: Path) -> bool:
     return path.stat().st_size < _promised_size(path)
 
