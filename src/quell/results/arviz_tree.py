@@ -76,19 +76,25 @@ def tree(
 
 def figures(result: Result) -> dict[str, Any]:
     """Attributes of the whole: plain numbers and text, as netCDF has them."""
+    return figures_of_answer(result) | {
+        "elbo_sd": float(result.elbo_sd),
+        "evaluations": result.evaluations.n_counted,
+        "seed": str(result.seed),  # it may have more bits than an attribute
+        "overhead_cpu_seconds": float(result.cpu_seconds),
+        "target_seconds": float(result.target_seconds),
+    }
+
+
+def figures_of_answer(result: Any) -> dict[str, Any]:
+    """The attributes that one run's result and a stacked one have in common."""
     return {
         "log_evidence": float(result.log_evidence),
         "log_evidence_sd": float(result.log_evidence_sd),
         "evidence_method": result.evidence_method,
         "elbo": float(result.elbo),
-        "elbo_sd": float(result.elbo_sd),
         "status": str(result.status),
         "converged": int(result.converged),
         "reasons": "; ".join(printable(reason) for reason in result.reasons),
-        "evaluations": result.evaluations.n_counted,
-        "seed": str(result.seed),  # it may have more bits than an attribute
-        "overhead_cpu_seconds": float(result.cpu_seconds),
-        "target_seconds": float(result.target_seconds),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.results.arviz_tree import Columns, densities, tree
+from quell.results.arviz_tree import Columns, densities, figures_of_answer, tree
 from quell.text import printable
 
 if TYPE_CHECKING:
@@ -28,14 +28,7 @@ def arviz_tree(
 
 def figures(result: StackedResult) -> dict[str, Any]:
     """Attributes of the whole: plain numbers and text, as netCDF has them."""
-    return {
-        "log_evidence": float(result.log_evidence),
-        "log_evidence_sd": float(result.log_evidence_sd),
-        "evidence_method": result.evidence_method,
-        "elbo": float(result.elbo),
-        "status": str(result.status),
-        "converged": int(result.converged),
-        "reasons": "; ".join(printable(reason) for reason in result.reasons),
+    return figures_of_answer(result) | {
         "evaluations": len(result.evaluations),
         "runs": len(result.runs),
         "seeds": ", ".join(str(row["seed"]) for row in result.runs),
