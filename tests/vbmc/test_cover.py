@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from quell.gp import TrainingData
 from quell.mixture import Mixture, normal_base_sample
+from quell.mixture.divergence import gaussian_skl
 from quell.quadrature import Quadrature
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import evaluate_elbo
 from quell.vbmc import cover as module
-from quell.vbmc.cover import cover, grown, likelier, truncated_weights
+from quell.vbmc.cover import cover, grown, likelier, surely_claimed, truncated_weights
+from quell.vbmc.finish import LARGEST_CHANGE
 from quell.vbmc.state import Solution
 
 GRID = np.linspace(-12, 16, 2001)
@@ -95,9 +97,48 @@ def test_a_worse_mixture_is_refused(monkeypatch):
     assert cover(rng(), old, 2) is old
 
 
-def test_a_larger_change_than_of_a_polish_is_refused():
-    far = solution(Mixture([1.0], [[0.5]], [0.12], [1.0]))
-    assert cover(rng(), far, 1) is far
+def two_peaks(x):
+    """The log of a density with two normal peaks of equal mass."""
+    return np.logaddexp(-0.5 * ((x + 3) / 0.6) ** 2, -0.5 * ((x - 4) / 0.6) ** 2)
+
+
+#: All but 2 % of it are at one of the peaks.
+ONE_PEAK = Mixture([0.98, 0.02], [[-3.0], [2.0]], [0.6, 1.5], [1.0])
+
+
+def right_share(solved):
+    """The mass of the mixture right of zero."""
+    return float(np.mean(solved.mixture.sample(20_000, rng(9)) > 0))
+
+
+def test_a_mode_that_evaluations_know_of_is_added_though_it_makes_another_posterior():
+    old = solution(ONE_PEAK, two_peaks)
+    assert right_share(old) < 0.05
+    new = cover(rng(), old, 6)
+    assert gaussian_skl(
+        old.mixture.mean(), old.mixture.covariance(), new.mixture.mean(), new.mixture.covariance()
+    ) > LARGEST_CHANGE  # fmt: skip
+    assert right_share(new) == pytest.approx(0.5, abs=0.03)
+    assert divergence(new) < 0.1 * divergence(old)
+
+
+def test_a_mode_that_nobody_has_evaluated_is_not():
+    """The same surrogate's mean there, but from noise: its SD is as large as what it claims."""
+    known = solution(ONE_PEAK, two_peaks)
+    noise = np.where(known.data.x[:, 0] > 0.5, 10.0, 0.0)
+    unsure = replace(known, data=TrainingData.from_arrays(known.data.x, known.data.y, noise))
+    assert right_share(cover(rng(), unsure, 6)) < 0.06
+
+
+def test_what_is_surely_claimed_is_less_by_three_sds_where_it_is_above():
+    gp = solution(NARROW).surrogate()
+    x = np.array([[-2.0], [0.0], [3.0], [13.0]])
+    mean, variance = gp.pooled(x)
+    above = np.array([-1.0, 5.0, 1e-12, 2.0])
+    log_q = mean - 0.7 - above  # so that f̄ - log q - log Z is what is above
+    found = surely_claimed(gp, 0.7, x, log_q)
+    assert 3 * np.sqrt(variance[3]) > 2  # beyond all data
+    np.testing.assert_allclose(found, [-1.0, 5 - 3 * np.sqrt(variance[1]), 0.0, 0.0], atol=1e-9)
 
 
 def test_with_a_support_nothing_changes():

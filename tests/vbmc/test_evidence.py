@@ -197,6 +197,29 @@ def test_weights_that_cannot_be_trusted_leave_the_elbo(mixture):
     assert found.sd == pytest.approx(np.hypot(solved.elbo.sd, counted))
 
 
+def test_draws_of_a_wide_mixture_are_held_against_the_better_bound():
+    """A mixture that covers more than there is has a low ELBO, but its draws are good ones."""
+    wide, close = (
+        solution(Mixture([1.0], [[0.0]], [scale], [1.0]), THETAS) for scale in (5.0, 1.0)
+    )
+    assert log_integral_of_the_mean(wide) - wide.elbo.value > LARGEST_CORRECTION
+    found = evidence(rng(), wide, importance=True, bound=close.elbo)
+    assert found.method == "importance sampling"
+    assert found.of_mean == pytest.approx(log_integral_of_the_mean(wide), abs=0.05)
+    assert found.bound is close.elbo
+
+
+def test_where_weights_cannot_be_trusted_the_better_bound_is_left():
+    wide, close = (
+        solution(Mixture([1.0], [[0.0]], [scale], [1.0]), THETAS) for scale in (0.2, 1.0)
+    )
+    found = evidence(rng(), wide, importance=True, bound=close.elbo)
+    assert found.method == "corrected elbo"
+    assert found.of_mean == pytest.approx(close.elbo.value)
+    assert evidence(rng(), close, importance=True, bound=wide.elbo).bound is close.elbo
+    assert evidence(rng(), wide, importance=False, bound=close.elbo).value == close.elbo.value
+
+
 def test_it_is_a_function_of_the_generator():
     solved = solution(Mixture([1.0], [[0.1]], [1.2], [1.0]), THETAS)
     first, second = (evidence(rng(7), solved, importance=True) for _ in range(2))

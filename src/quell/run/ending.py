@@ -48,13 +48,16 @@ def end(
     ``plausible`` is the problem's space; ``unseen`` gives the share of its box not looked at.
     """
     chosen = best_iteration(history)
-    solution, boosted = chosen.solution, False
+    polished, boosted = chosen.solution, False
     if settings.final_components > 0:
-        solution, boosted = boost(rng, solution, settings)
-        if settings.cover:
-            solution = cover(rng, solution, settings.final_components)
-            boosted = boosted or solution.mixture is not chosen.solution.mixture
-    estimate = evidence(rng, solution, importance=settings.evidence == "importance")
+        polished, boosted = boost(rng, polished, settings)
+    solution = polished
+    if settings.final_components > 0 and settings.cover:
+        solution = cover(rng, polished, settings.final_components)
+        boosted = boosted or solution is not polished
+    estimate = evidence(
+        rng, solution, importance=settings.evidence == "importance", bound=polished.elbo
+    )
     share = unseen(rng)
     case = Case.of(rng, solution, chosen, history, estimate.value, evaluations, plausible)
     return Ending(chosen, solution, boosted, estimate, share, judge(rng, case))

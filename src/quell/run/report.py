@@ -41,8 +41,8 @@ def make_result(
         posterior=Posterior(
             solution.mixture, solution.space, tuple(map(bool, problem.integer)), solution.support
         ),
-        elbo=solution.elbo.value,
-        elbo_sd=solution.elbo.sd,
+        elbo=estimate.bound.value,
+        elbo_sd=estimate.bound.sd,
         log_evidence=estimate.value if proper else np.nan,
         log_evidence_sd=estimate.sd if proper else np.nan,
         evidence_method=estimate.method,

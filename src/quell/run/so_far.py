@@ -38,7 +38,7 @@ def result_so_far(engine: Engine) -> Result:
     verdict = Verdict(stability(chosen, history), (Finding("unfinished", nan, nan, text),))
     return make_result(
         engine.problem, engine.settings, engine.seed, engine.table, history, chosen, solution,
-        Evidence(value, sd, "elbo", value, 0.0), verdict, boosted=False, reasons=(),
+        Evidence(value, sd, "elbo", value, 0.0, solution.elbo), verdict, boosted=False, reasons=(),
         n_accidents=engine.settled.training.n_accidents, cpu_seconds=engine.cpu_seconds,
         target_seconds=engine.target_seconds,
     )  # fmt: skip

@@ -41,6 +41,7 @@ from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.model import mean_function, noise_variance
 from quell.gp.pooling import between_divisor
+from quell.variational import Elbo
 from quell.vbmc.state import Solution
 from quell.vbmc.support import inside
 
@@ -58,7 +59,8 @@ LARGEST_CORRECTION = 1.0
 class Evidence:
     """The log evidence with the SD of its error, and how it was estimated.
 
-    ``of_mean`` is log Z(f̄), or the ELBO in its place; ``convexity`` the average of T_s.
+    ``of_mean`` is log Z(f̄), or the ELBO in its place; ``convexity`` the average of T_s. ``bound``
+    is the largest ELBO that a mixture was found to have.
     """
 
     value: float
@@ -66,18 +68,25 @@ class Evidence:
     method: Method
     of_mean: float
     convexity: float
+    bound: Elbo
 
 
-def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) -> Evidence:
+def evidence(
+    rng: np.random.Generator, solution: Solution, *, importance: bool, bound: Elbo | None = None
+) -> Evidence:
     """The expected log evidence of a solution, or with ``importance=False`` its ELBO.
 
-    Where the weights are too uneven to be trusted, the ELBO takes the place of log Z(f̄). The SD
-    holds that of the ELBO, which is the surrogate's uncertainty, that of the mean over the draws,
-    and the convexity as the surrogate says it is, borne out or not.
+    ``bound`` is the ELBO of another mixture for the same surrogate, if that is larger: one that
+    covers the surrogate's posterior, as is best for draws, may have an ELBO far below (see
+    `quell.vbmc.cover`). Where the weights are too uneven to be trusted, the larger ELBO takes the
+    place of log Z(f̄). The SD holds that of the ELBO, which is the surrogate's uncertainty, that of
+    the mean over the draws, and the convexity as the surrogate says it is, borne out or not.
     """
     elbo = solution.elbo
+    if bound is None or bound.value < elbo.value:
+        bound = elbo
     if not importance:
-        return Evidence(elbo.value, elbo.sd, "elbo", of_mean=elbo.value, convexity=0.0)
+        return Evidence(bound.value, bound.sd, "elbo", bound.value, 0.0, bound)
     gp, mixture = solution.surrogate(), solution.mixture
     x = mixture_draws(rng, N_DRAWS, mixture)
     means, variances = gp.predict(x)
@@ -86,7 +95,7 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
     if solution.support is not None:
         kept = inside(solution.support, solution.space, x)
         if not kept.any():
-            return Evidence(np.nan, np.nan, "elbo", of_mean=np.nan, convexity=np.nan)
+            return Evidence(np.nan, np.nan, "elbo", np.nan, np.nan, bound)
         of_mean += float(log_weights[kept].mean() - log_weights.mean() + np.log(kept.mean()))
         x, means, variances = x[kept], means[:, kept], variances[:, kept]
         log_weights = log_weights[kept]
@@ -96,14 +105,16 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
     # Not against the ELBO itself, whose entropy is an average over other draws.
     log_mean = float(top - np.log(weights.max() * len(x)))
     gain = log_mean - float(log_weights.mean())
-    if weights.max() < LARGEST_SHARE and gain < LARGEST_CORRECTION:
+    # What the weights add to the larger of the two bounds is what has to be believed.
+    correction = gain - (bound.value - elbo.value)
+    if weights.max() < LARGEST_SHARE and correction < LARGEST_CORRECTION:
         spread = float(np.std(weights, ddof=1) / np.mean(weights))
         method: Method = "importance sampling"
         error = spread / np.sqrt(len(x))
     else:
         weights = np.full(len(x), 1 / len(x))
         method = "corrected elbo"
-        gain = error = 0.0
+        gain, error = bound.value - elbo.value, 0.0
     of_mean += gain
     value = of_mean
     by_sample = _convexity(solution, gp, means, variances, weights)
@@ -111,7 +122,7 @@ def evidence(rng: np.random.Generator, solution: Solution, *, importance: bool) 
     if convexity < LARGEST_CORRECTION:
         value += float(gp.weights @ (_borne_out(gp) * by_sample))
     sd = float(np.sqrt(elbo.sd**2 + error**2 + min(convexity, LARGEST_CORRECTION) ** 2))
-    return Evidence(value, sd, method, of_mean, convexity)
+    return Evidence(value, sd, method, of_mean, convexity, bound)
 
 
 def _convexity(
