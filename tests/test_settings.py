@@ -31,6 +31,8 @@ from quell.acquisition import VIQR
         ("output_scale_prior", 1.0),
         ("compress_low_values", 1.0),
         ("heavy_tails", 1),
+        ("stop_sd", 0.0),
+        ("stop_sd", np.nan),
     ],
 )
 def test_bad_values_name_their_field(field, value):

@@ -48,7 +48,10 @@ class Settings:
     batch
         Evaluations per iteration.
     stop_early
-        Stop when the solution is stable, before the budget is spent.
+        Stop when the solution is stable and known to ``stop_sd``, before the budget is spent.
+    stop_sd
+        SD, in nats, to which the log evidence and the log density within the posterior have to be
+        known for that; None: a stable solution is enough, however little is known.
     final_components
         Components the returned posterior may grow to in a last polish; 1 for a polish without
         growth, 0 for none.
@@ -121,6 +124,7 @@ class Settings:
     hyperparameters: Literal["sample", "map"] = "sample"
     batch: int = 5
     stop_early: bool = True
+    stop_sd: float | None = 0.25
     final_components: int = 50
     max_failed: float = 0.8
     heavy_tails: bool | None = None
@@ -174,6 +178,8 @@ class Settings:
                     flag(name, getattr(self, name))
             number("retrain_share", self.retrain_share, least=0, at_most=1)
             number("max_failed", self.max_failed, above=0, at_most=1)
+            if self.stop_sd is not None:
+                number("stop_sd", self.stop_sd, above=0)
         except TypeError as error:
             raise ValueError(str(error)) from None  # as for every other bad setting
 
@@ -208,7 +214,7 @@ class Settings:
             min_samples=1, max_samples=NO_CAP, evidence="elbo", whitening_schedule="paper",
             retrain_share=0.0, output_scale_prior=False, climb=False,
             compress_low_values=False, look_around=False, cover=False, heavy_tails=False,
-            stop_early=False,
+            stop_early=False, stop_sd=None,
             **{"frequent_retrain": True, **_PAPER[name]},
         )  # fmt: skip
         return replace(paper, **changes)

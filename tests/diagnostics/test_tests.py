@@ -17,7 +17,7 @@ from helpers.vbmc import make_problem
 
 from quell.diagnostics import judge
 from quell.diagnostics.denied import denied_by_posterior, denied_by_surrogate, mass_left_out
-from quell.diagnostics.fit import effective_draws, unknown_shape
+from quell.diagnostics.fit import effective_draws, shape_sd, unknown_shape
 from quell.diagnostics.lone import lone_peak
 from quell.diagnostics.places import mass_at_bounds, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
@@ -220,6 +220,15 @@ class TestFit:
         assert found.against
         assert found.figure > 1
         assert "larger budget" in found.text
+
+    @pytest.mark.parametrize("sd", [0.3, 3.0])
+    def test_what_is_known_of_the_shape_by_cubature_is_what_draws_say(self, sd):
+        theta = points(n=60)
+        noise = sd * np.random.default_rng(5).standard_normal(60)
+        case = make_case(theta, normal(theta) + noise, sd)
+        by_draws = np.sqrt(2 * unknown_shape(case).figure)
+        assert by_draws > 0.02
+        assert shape_sd(case.solution) == pytest.approx(by_draws, rel=0.25)
 
 
 class TestPlaces:

@@ -660,6 +660,11 @@ class TestEnd:
     def test_a_stable_solution_some_time_after_the_last_whitening(self, changes, finished):
         assert solution_is_final(ready(**changes), QUICK) == finished
 
+    @pytest.mark.parametrize(("sd", "finished"), [(0.25, True), (1e-6, False), (None, True)])
+    def test_a_stable_solution_of_which_enough_is_known(self, sd, finished):
+        settings = dataclasses.replace(QUICK, stop_sd=sd)
+        assert solution_is_final(ready(), settings) == finished
+
     def test_a_run_with_a_whitening(self, monkeypatch):
         def due(state, *_, **__):
             return len(state.history) == 2

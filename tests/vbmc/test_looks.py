@@ -24,6 +24,7 @@ from quell.vbmc.coverage import unseen_share
 from quell.vbmc.looks import (
     around_denied,
     chance_of_height,
+    likely_height,
     low_looks,
     next_look,
     room_around,
@@ -102,9 +103,10 @@ class TestPlaces:
         assert all(theta[0] < 1.0 for theta in found)
 
     def test_at_empty_places_until_enough_are_spread_however_sure_the_surrogate_is(self):
-        few, many = (np.linspace(-1.3, -1.1, n)[:, None] for n in (9, 10))
+        # One is where a twin of the posterior would be seen.
+        few, many = (np.append(np.linspace(-1.3, -1.1, n), 1.2)[:, None] for n in (8, 9))
         for theta, expected in ((few, True), (many, False)):
-            state = one_mode_known(theta, two_bumps(theta[:, 0]))
+            state = one_mode_known(theta, np.where(theta < 0, two_bumps(theta), -70.0)[:, 0])
             sure = fit_to(state.training.data, 5.0, 1e-3, mean=(0.0, -0.3, 0.15 / 4))
             searching = replace(state, fit=sure)
             assert not looks(searching)  # in warm-up they would be in the way
@@ -202,6 +204,17 @@ class TestWhenTheAnswerIsSettled:
         assert np.median(np.abs(near - 1.2)) < 0.3
         assert np.median(np.abs(near - 1.2)) > 0.05
         assert not len(around_denied(rng(), self.state((1.2, -30.0)), state.space))
+
+    def test_but_not_where_nothing_is_left_to_find_out(self):
+        """Its neighbourhood is known to be high: that the posterior denies it is another matter."""
+        state = self.state((1.2, -1.0))
+        wild = fit_to(state.training.data, length=0.02)
+        overview = Overview(state.space, wild.gp.theta, wild.gp.weights)
+        known, unknown = np.array([[1.2]]), np.array([[1.0]])
+        none = np.empty((0, 1))
+        assert likely_height(rng(), state, overview, known, none) is None
+        assert likely_height(rng(), state, overview, unknown, none) == 0
+        assert likely_height(rng(), state, overview, np.concatenate([known, unknown]), none) == 1
 
 
 class TestProposals:

@@ -11,6 +11,7 @@ import numpy as np
 
 from quell.diagnostics.case import N_DRAWS, Case
 from quell.diagnostics.finding import Finding
+from quell.vbmc import Solution
 
 #: With fewer effective draws even a mean is known to a tenth of an SD only.
 FEWEST_EFFECTIVE = 100
@@ -37,8 +38,7 @@ def effective_draws(case: Case) -> Finding:
 
 def unknown_shape(case: Case) -> Finding:
     """Half of the surrogate's variance at a draw, beyond what is common to all, in nats."""
-    variance = case.expected[1]
-    figure = max(0.0, 0.5 * (float(np.mean(variance)) - case.solution.elbo.sd**2))
+    figure = 0.5 * beyond_common(float(np.mean(case.expected[1])), case.solution)
     text = ""
     if not figure <= LARGEST_CONVEXITY:
         text = (
@@ -46,3 +46,22 @@ def unknown_shape(case: Case) -> Finding:
             f"{np.sqrt(2 * figure):.1f} nats: use a larger budget"
         )
     return Finding("convexity", figure, LARGEST_CONVEXITY, text)
+
+
+def shape_sd(solution: Solution) -> float:
+    """SD (nats) to which the surrogate knows the log density within a solution's posterior.
+
+    As `unknown_shape` has it, without draws: by the spherical cubature of third degree of every
+    component, at 2D points √D of its SDs from its mean.
+    """
+    q = solution.mixture
+    steps = np.sqrt(q.dimension) * np.diag(q.lengths)
+    offsets = q.scales[:, None, None] * np.concatenate([steps, -steps])
+    x = (q.means[:, None, :] + offsets).reshape(-1, q.dimension)
+    variance = solution.surrogate().pooled(x)[1].reshape(q.n_components, -1)
+    return float(np.sqrt(beyond_common(float(q.weights @ variance.mean(axis=1)), solution)))
+
+
+def beyond_common(variance: float, solution: Solution) -> float:
+    """What is left of a mean variance within the posterior beyond what is common to all of it."""
+    return max(0.0, variance - solution.elbo.sd**2)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from quell.checks import integer
+from quell.diagnostics.fit import shape_sd
 from quell.diagnostics.stability import evaluations_needed, stability
 from quell.errors import BudgetWarning
 from quell.evaluations import Evaluations
@@ -14,7 +15,7 @@ from quell.problem import Problem
 from quell.run.fold import Fold
 from quell.settings import Settings
 from quell.text import printable
-from quell.vbmc import State
+from quell.vbmc import Solution, State
 from quell.vbmc.reliability import STABLE_EVALUATIONS
 from quell.vbmc.state import Action
 
@@ -92,10 +93,11 @@ def default_budget(state: State) -> int:
 
 
 def solution_is_final(state: State, settings: Settings) -> bool:
-    """Whether the solution is stable, and the last change of coordinates long enough ago.
+    """Whether the solution is stable and known well enough, and its coordinates are not new.
 
-    By the paper's rule and by that of the verdict: a run does not stop with an answer that it then
-    calls unstable.
+    Stable by the paper's rule and by that of the verdict: a run does not stop with an answer that
+    it then calls unstable. But under noise an answer comes to rest long before it is right, and how
+    little is known of it the surrogate can tell: so long the budget is not spent in vain.
     """
     if not state.history:
         return False
@@ -109,7 +111,13 @@ def solution_is_final(state: State, settings: Settings) -> bool:
         and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
         and last.index >= state.dimension
         and stability(last, state.history).is_stable
+        and is_known(last.solution, settings.stop_sd)
     )
+
+
+def is_known(solution: Solution, sd: float | None) -> bool:
+    """Whether log evidence and log density within the posterior are known to this SD, in nats."""
+    return sd is None or (solution.elbo.sd <= sd and shape_sd(solution) <= sd)
 
 
 def too_many_failures(table: Evaluations, settings: Settings) -> str:

@@ -6,14 +6,17 @@ the surrogate gives the largest chance that the log joint is high,
 
     P(f(x) > top − depth) = Φ((f̄(x) − top + depth) / s(x)),
 
-as long as that chance is worth an evaluation. Where the log joint falls off like a quadratic, as
-around a single mode, no place has such a chance.
+as long as that chance is worth an evaluation, and not a certainty already. Where the log joint
+falls off like a quadratic, as around a single mode, no place has such a chance.
 
 A surrogate that has seen one wide mode is sure of the rest of the box, rightly or not. So after
 warm-up a few looks are at the emptiest places, whatever it says, until 5 (D + 1) evaluations are
 spread over the box. In warm-up they would only hold up the way to the posterior. Once the answer is
 known more closely than anybody needs it, further evaluations of it tell nothing: then every other
 one is a look at the emptiest place, to the end.
+
+Before all of these come the places where a model that does not know its parameters apart would
+have the same mode again (`quell.vbmc.twins`).
 
 After warm-up the surrogate no longer knows the low evaluations, and so not where it is low. Looks
 are then guided by the surrogate of warm-up (`quell.vbmc.state.Overview`), with all evaluations.
@@ -33,9 +36,11 @@ from quell.space import InferenceSpace
 from quell.variational.islands import high_depth, within_reach
 from quell.vbmc.state import Overview, State
 from quell.vbmc.training_set import TrainingSet
+from quell.vbmc.twins import next_twin
 
-#: Smallest chance that is worth a look.
-SMALLEST_CHANCE = 0.05
+#: Smallest chance that is worth a look, and the largest after warm-up: beyond it nothing is left
+#: to find out.
+SMALLEST_CHANCE, LARGEST_CHANCE = 0.05, 0.95
 #: Evaluations spread over the plausible box, so many times D + 1.
 SPREAD_PER_DIMENSION = 5
 #: Share of the points that may be looks: in warm-up, after it, and when the answer is settled.
@@ -69,6 +74,9 @@ def next_look(
     share = WARMUP_SHARE if state.warmup else SETTLED_SHARE if settled else LATER_SHARE
     if rng.random() >= share:
         return None
+    twin = next_twin(problem, state, pending)
+    if twin is not None:
+        return twin
     overview = Overview.of(state) if state.warmup else state.overview
     if overview is None:
         return None
@@ -140,6 +148,8 @@ def likely_height(
     if len(waiting):
         gp = gp.append(waiting, gp.pooled(waiting)[0], 0.0)
     chance = chance_of_height(gp, overview.space.to_inference(theta))
+    if not state.warmup:  # there, it is also the way up
+        chance[chance > LARGEST_CHANCE] = 0.0
     best = int(chance.argmax())
     return best if chance[best] > SMALLEST_CHANCE else None
 
