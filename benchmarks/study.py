@@ -16,7 +16,7 @@ from time import monotonic
 from campaign import FIRST_SEED, RESULTS, Batch
 from campaign_tables import Published, beside_published
 from campaigns import OWN_NOISE, SIMULATED
-from study_plan import Part, kept, listing, refusal, statuses
+from study_plan import Part, listing, refusal, statuses
 
 from quell.bench import data
 from quell.bench.problems import BenchError
@@ -43,6 +43,12 @@ FURTHER_PYVBMC = (
 )
 #: The budget of its runs on that cigar; of the others it was 50 (D + 2).
 CIGAR_BUDGET = 750
+#: Problems of other kinds than the paper's, in the number of parameters they usually have: raw
+#: units and correlations of 0.99, a scale without an upper bound, a constraint across parameters,
+#: differential equations. Without noise, and with noise of this SD.
+OTHER_KINDS, OTHER_SD = ("regression", "hierarchical", "constraint", "lotka_volterra"), 1.0
+#: Runs of a problem whose marginals Figure S4 shows.
+PICTURED = 5
 
 
 def of_the_paper(*algorithms: str, problems: Sequence[str] = ()) -> tuple[Batch, ...]:
@@ -67,8 +73,8 @@ def of_the_paper(*algorithms: str, problems: Sequence[str] = ()) -> tuple[Batch,
 
 
 PARTS = (
-    Part("quell", "Quell on the ten problems", of_the_paper("quell"), 20),
-    Part("viqr", "the paper's algorithm on the ten problems", of_the_paper("viqr"), 20),
+    Part("quell", "Quell on the ten problems", of_the_paper("quell"), 20, PICTURED),
+    Part("viqr", "the paper's algorithm on the ten problems", of_the_paper("viqr"), 20, PICTURED),
     Part(
         "noise", "noise of SD 0 to 7 (Figure 4)",
         tuple(Batch(SWEPT, ("quell", "viqr"), noise=sd or None) for sd in NOISE_SDS), 5,
@@ -94,6 +100,7 @@ PARTS = (
                 )
                 for row in FURTHER_PYVBMC
             ),
+            *(Batch(OTHER_KINDS, ("quell",), noise=sd) for sd in (None, OTHER_SD)),
         ), 5,
     ),
     Part(
@@ -125,7 +132,7 @@ def make(parts: Sequence[Part], options: argparse.Namespace) -> None:
             jobs=options.jobs,
             mixed=options.mixed,
             enough=lambda: monotonic() >= end,
-            keep=lambda record: kept(record, options.first_seed),
+            keep=partial(part.kept, first_seed=options.first_seed),
         )
         if summary.lost:
             print(f"{part.name}: {summary.lost} runs were lost; the same command repeats them")

@@ -20,8 +20,9 @@ from quell.text import table
 
 #: Significant digits of the numbers in a file: of log evidences down to -6000 there are 1e-4 left.
 DIGITS = 8
-#: Fields that only the records of a part's first seed have: they are long, and one run of each kind
-#: is enough for a picture, and to see with which settings it was made ("settings_digest" stays).
+#: Fields that only the records of a part's first seeds have, for they are long: posteriors, of as
+#: many runs of each kind as the part says, for pictures; and, of one, the settings it was made with
+#: ("settings_digest" stays).
 LONG = ("posterior", "settings")
 #: CPU seconds per evaluation, target and scores included, of algorithms without a run yet.
 #: Measured on one run each of `timing`, seed 5000; gp-imiqr's 0.3 at 120 evaluations, which grows,
@@ -34,12 +35,16 @@ SECONDS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the study: batches of runs with as many seeds, in a file of the part's name."""
+    """A part of the study: batches of runs with as many seeds, in a file of the part's name.
+
+    Records of the first ``pictured`` seeds have the posterior.
+    """
 
     name: str
     text: str
     batches: tuple[Batch, ...]
     runs: int
+    pictured: int = 1
 
     def specs(self, first_seed: int, most: int | None = None) -> list[Spec]:
         """Its runs, seed by seed; no more than ``most`` seeds."""
@@ -55,20 +60,19 @@ class Part:
         """The file of its runs."""
         return Path(folder) / f"{self.name}.jsonl"
 
+    def kept(self, record: Record, first_seed: int) -> Record:
+        """What is written of a record: rounded numbers; long fields are the first seeds'."""
+        seeds = {"posterior": self.pictured, "settings": 1}
+        return {
+            key: value if key in LONG else rounded(value)
+            for key, value in record.items()
+            if key not in LONG or record["seed"] < first_seed + seeds[key]
+        }
+
 
 def known_runs(path: Path) -> Records:
     """The runs in a part's file; none if there is no file yet."""
     return read_records([path]) if path.exists() else Records()
-
-
-def kept(record: Record, first_seed: int) -> Record:
-    """What is written of a record: numbers are rounded, and long fields are the first seed's."""
-    left_out = () if record["seed"] == first_seed else LONG
-    return {
-        key: value if key in LONG else rounded(value)
-        for key, value in record.items()
-        if key not in left_out
-    }
 
 
 def rounded(value: Any) -> Any:
