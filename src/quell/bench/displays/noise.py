@@ -66,7 +66,7 @@ def against_levels(
     """Two rows of panels, LML loss and MMTV, a column per problem, against a level of noise."""
     found, left_out = {}, []
     for problem in AGAINST_NOISE:
-        levels = _levels(material.records, problem, level, algorithms)
+        levels = levels_of(material.records, problem, level, algorithms)
         if max((len(by_level) for by_level in levels.values()), default=0) < 2:
             left_out.append(f"{TITLES[problem]} (runs at two levels or more are needed)")
         else:
@@ -103,7 +103,7 @@ def against_levels(
     return Drawn(figure, text, len(rows), 2 * columns, tuple(left_out))
 
 
-def _levels(
+def levels_of(
     records: Sequence[Record],
     problem: str,
     level: Callable[[Record], float | None],
