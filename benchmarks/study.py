@@ -1,6 +1,6 @@
 """The whole study of the paper's ten problems, as data: ``make study``.
 
-    python benchmarks/study.py [--list] [--part NAME ...] [--minutes M] [--table] [...]
+    python benchmarks/study.py [--list] [--part NAME ...] [--minutes M] [--table] [--parts] [...]
 
 The parts are made in the order of the list below, and within each seed by seed, so that the study
 can be stopped at any moment and is still one. The same command again continues it. Ctrl-C loses the
@@ -16,7 +16,7 @@ from time import monotonic
 from campaign import FIRST_SEED, RESULTS, Batch
 from campaign_tables import Published, beside_published
 from campaigns import OWN_NOISE, SIMULATED
-from study_plan import Part, listing, refusal, statuses
+from study_plan import Part, listing, parts_table, refusal, statuses
 
 from quell.bench import data
 from quell.bench.problems import BenchError
@@ -170,6 +170,7 @@ def parse(parts: Sequence[Part], arguments: Sequence[str] | None) -> argparse.Na
     add = parser.add_argument
     add("--list", action="store_true", help="what is planned, done and left, in CPU hours")
     add("--table", action="store_true", help="the tables of the runs there are")
+    add("--parts", action="store_true", help="the parts and their runs, as Markdown; needs no data")
     add("--part", nargs="+", metavar="NAME", choices=[part.name for part in parts],
         help="these parts only")  # fmt: skip
     add("--minutes", type=float, default=float("inf"), metavar="M",
@@ -185,7 +186,7 @@ def parse(parts: Sequence[Part], arguments: Sequence[str] | None) -> argparse.Na
         parser.error(f"--minutes must be positive, got {options.minutes:g}")
     if options.runs is not None and options.runs < 1:
         parser.error(f"--runs must be at least 1, got {options.runs}")
-    if options.simulated != (data.kind() == "simulated"):
+    if not options.parts and options.simulated != (data.kind() == "simulated"):
         parser.error(
             f"{data.VARIABLE} is set, and --simulated is for data simulated from the models: unset "
             "it" if options.simulated else
@@ -201,7 +202,9 @@ def main(arguments: Sequence[str] | None = None, parts: Sequence[Part] = PARTS) 
     options = parse(parts, arguments)
     chosen = [part for part in parts if not options.part or part.name in options.part]
     try:
-        if options.list:
+        if options.parts:
+            print(parts_table(chosen, options.out))
+        elif options.list:
             found = statuses(chosen, options.out, options.first_seed, options.runs)
             print(listing(chosen, found))
         elif options.table:

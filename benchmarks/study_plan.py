@@ -12,6 +12,7 @@ from typing import Any
 
 from campaign import Batch, Record
 
+from quell.bench.layout import laid_out
 from quell.bench.provenance import engine_digest
 from quell.bench.records import Records, read_records
 from quell.bench.runner import other_versions
@@ -45,6 +46,11 @@ class Part:
     batches: tuple[Batch, ...]
     runs: int
     pictured: int = 1
+
+    @property
+    def planned(self) -> int:
+        """How many runs it has, whatever data there are."""
+        return self.runs * sum(len(one.problems) * len(one.algorithms) for one in self.batches)
 
     def specs(self, first_seed: int, most: int | None = None) -> list[Spec]:
         """Its runs, seed by seed; no more than ``most`` seeds."""
@@ -169,6 +175,21 @@ def listing(parts: Sequence[Part], found: Sequence[Status]) -> str:
         if status.others
     ]
     return "\n".join([table(rows, indent=""), *[""] * bool(stale), *stale])
+
+
+def parts_table(parts: Sequence[Part], folder: str | Path) -> str:
+    """What is planned and what is in the files, as Markdown; it needs no data.
+
+    By whom runs were made is their commit; several of them may be of one version of the engine.
+    """
+    rows = [("part", "what it is", "commit", "engine", "planned", "done", "failed")]
+    for part in parts:
+        runs = known_runs(part.path(folder)).runs.values()
+        made = (", ".join(sorted({str(r.get(k, "?")) for r in runs})) for k in ("commit", "engine"))
+        failed = sum("error" in record for record in runs)
+        counts = (str(part.planned), str(len(runs)), str(failed))
+        rows.append((f"`{part.name}`", part.text, *(text or "-" for text in made), *counts))
+    return laid_out(rows, words=4, markdown=True)
 
 
 def _cells(found: Sequence[Status]) -> tuple[str, ...]:

@@ -224,6 +224,22 @@ def test_the_page_lists_every_problem_and_part():
     assert all(f"`{name}`" in page for name in [*PROBLEMS, *(part.name for part in study.PARTS)])
 
 
+def test_the_parts_and_their_runs_without_data(tmp_path, monkeypatch, capsys, planned):
+    monkeypatch.setenv("QUELL_DATA", str(tmp_path / "nowhere"))
+    runs = [{"problem": "ricker", "dim": 3, "algorithm": "quell", "mode": "noisy", "noise": None,
+             "noise_jitter": 0.0, "budget": 250, "stop_early": False, "seed": seed, "commit": "abc",
+             "engine": "def"} for seed in (100, 101)]  # fmt: skip
+    text = "".join(json.dumps(run) + "\n" for run in [*runs, {**runs[0], "error": "no"}])
+    (tmp_path / "quell.jsonl").write_text(text)
+    study.main(["--parts", "--out", str(tmp_path)])
+    output = capsys.readouterr().out
+    assert "| `quell` | Quell on the ten problems | abc | def | 200 | 2 | 1 |" in output
+    assert "| `further` | problems beyond the paper's, Quell | - | - | 70 | 0 | 0 |" in output
+    assert {part.name: part.planned for part in study.PARTS} == {
+        name: len(specs) for name, specs in planned.items()
+    }
+
+
 def test_published_medians_are_those_on_file(stored):
     configs = stored["configs"]
     for row in study.FURTHER_PYVBMC:
