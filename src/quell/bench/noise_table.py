@@ -58,11 +58,8 @@ def _cells(records: Sequence[Record], sweep: Sweep, used: list[Record]) -> list[
     rows = [header]
     for problem in AGAINST_NOISE:
         for name, levels in levels_of(records, problem, sweep.level, MAIN).items():
-            mine = {level: levels[level] for level in sweep.planned if level in levels}
-            if len(mine) < 2:
-                continue
-            used += [run for runs in mine.values() for run in runs]
-            shown = (_cell(mine.get(level)) for level in sweep.planned)
+            used += [run for level in sweep.planned for run in levels.get(level, [])]
+            shown = (_cell(levels.get(level)) for level in sweep.planned)
             rows.append((problem, name, *shown))
     return rows
 
