@@ -22,16 +22,15 @@ NOTHING = "-"
 def algorithms_table(records: Iterable[Record], *, markdown: bool = False) -> str:
     """Four tables: usable runs, and the medians of three metrics.
 
-    All algorithms of the paper's figures have a column, also those without runs; so it shows what
-    there is and what there is not.
+    Algorithms of the paper's figures that have no runs are named below.
     """
     rows = list(records)
     found: dict[Group, dict[str, GroupSummary]] = {}
     for group, runs in groups(rows).items():
         found.setdefault(group.task, {})[group.algorithm] = summarise(runs)
+    present = {name for summaries in found.values() for name in summaries}
     known = (*MAIN, *LESIONS)
-    others = {name for summaries in found.values() for name in summaries} - set(known)
-    columns = [*known, *sorted(others)]
+    columns = [name for name in known if name in present] + sorted(present - set(known))
     names = _task_names(list(found))
     text = []
     for key, title in PARTS.items():
@@ -43,7 +42,7 @@ def algorithms_table(records: Iterable[Record], *, markdown: bool = False) -> st
             cells.append(("all", *(_total(found.values(), name) for name in columns)))
         text += [f"**{title}**" if markdown else title, ""]
         text += [laid_out(cells, words=1, markdown=markdown), ""]
-    missing = [name for name in known if not any(name in those for those in found.values())]
+    missing = [name for name in known if name not in present]
     notes = [f"No runs of {', '.join(missing)}."] if missing else []
     notes += mixed_runs(rows)
     return "\n".join([*text, *listed(notes, markdown=markdown)]).rstrip()
