@@ -102,7 +102,7 @@ def with_pictures(page: str) -> str:
 
     def block(match: re.Match[str]) -> str:
         begin, name, _, end = match.groups()
-        title = name.replace("figure", "Figure ")
+        title = re.sub(r"figure(\w+)-?(.*)", r"Figure \1 \2", name).rstrip()
         if name not in captions:
             return f"{begin}\n**{title}** is not made yet: {why[name]}.\n\n{end}"
         return (

@@ -142,7 +142,7 @@ def test_a_study_is_made_continued_and_listed(simulated, capsys):
     (simulated / "other.jsonl").write_text(first)  # a run that two parts have counts once
     run(simulated, "--table", parts=(TINY, study.Part("other", "a test", TINY.batches, 1)))
     text = capsys.readouterr().out
-    assert re.search(r"\| normal \| 1 \|.*\| quell \| 2 \|", text)
+    assert re.search(r"\| normal \| 1 \|.*\| quell \| full budget \| 2 \|", text)
     assert "own stop" in text
 
 
