@@ -5,9 +5,8 @@ BIN    := $(VENV)/bin
 # At these matrix sizes BLAS threads only fight with each other and with the test workers.
 export OMP_NUM_THREADS ?= 1
 
-# The runs that figures are made from: a study, if there is one, and no other versions beside it.
-RUNS ?= $(or $(wildcard benchmarks/results/study/*.jsonl),\
-	$(addprefix benchmarks/results/,real.jsonl budgets.jsonl))
+# The runs that figures are made from: those of the study, and no other versions beside them.
+RUNS ?= $(wildcard benchmarks/results/study/*.jsonl)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-faults lint format pictures truth clean bench-core bench-climb bench-hmc \
@@ -70,7 +69,7 @@ figures: $(VENV)/.dev  ## the paper's figures and table 1 from the committed run
 illustrations: $(VENV)/.dev  ## make again the small files behind figures 1 and S5 (needs QUELL_DATA)
 	$(BIN)/python benchmarks/make_illustrations.py $(ARGS)
 
-page: $(VENV)/.dev  ## bring docs/benchmark.md and its pictures up to date with the committed runs
+page: $(VENV)/.dev  ## bring docs/benchmark.md and its pictures up to date with the committed runs (needs QUELL_DATA)
 	$(BIN)/python benchmarks/make_page.py $(ARGS)
 
 bench-core: $(VENV)/.peers  ## CPU ms per call of the numerical kernels, beside gpyreg in the same run

@@ -51,9 +51,9 @@ def truth():
     rng = np.random.default_rng(SEED)
     proposal = [
         widened(restore_posterior(record["posterior"]))
-        for record in read_records([FOLDER / "real.jsonl"]).runs.values()
+        for record in read_records(sorted(FOLDER.glob("study/*.jsonl"))).runs.values()
         if record["problem"] == PROBLEM
-        and "posterior" in record
+        and record.get("posterior", {}).get("kind") == "mixture"
         and record["data"] == benchmark.data
     ]
     each = PROPOSED // len(proposal)

@@ -1,6 +1,6 @@
 """The whole study of the paper's ten problems, as data: ``make study``.
 
-    python benchmarks/study.py [--list] [--part NAME ...] [--minutes M] [--table] [...]
+    python benchmarks/study.py [--list] [--part NAME ...] [--minutes M] [--table] [--parts] [...]
 
 The parts are made in the order of the list below, and within each seed by seed, so that the study
 can be stopped at any moment and is still one. The same command again continues it. Ctrl-C loses the
@@ -16,7 +16,7 @@ from time import monotonic
 from campaign import FIRST_SEED, RESULTS, Batch
 from campaign_tables import Published, beside_published
 from campaigns import OWN_NOISE, SIMULATED
-from study_plan import Part, kept, listing, refusal, statuses
+from study_plan import Part, listing, parts_table, refusal, statuses
 
 from quell.bench import data
 from quell.bench.problems import BenchError
@@ -43,6 +43,12 @@ FURTHER_PYVBMC = (
 )
 #: The budget of its runs on that cigar; of the others it was 50 (D + 2).
 CIGAR_BUDGET = 750
+#: Problems of other kinds than the paper's, in the number of parameters they usually have: raw
+#: units and correlations of 0.99, a scale without an upper bound, a constraint across parameters,
+#: differential equations. Without noise, and with noise of this SD.
+OTHER_KINDS, OTHER_SD = ("regression", "hierarchical", "constraint", "lotka_volterra"), 1.0
+#: Runs of a problem whose marginals Figure S4 shows.
+PICTURED = 5
 
 
 def of_the_paper(*algorithms: str, problems: Sequence[str] = ()) -> tuple[Batch, ...]:
@@ -67,8 +73,8 @@ def of_the_paper(*algorithms: str, problems: Sequence[str] = ()) -> tuple[Batch,
 
 
 PARTS = (
-    Part("quell", "Quell on the ten problems", of_the_paper("quell"), 20),
-    Part("viqr", "the paper's algorithm on the ten problems", of_the_paper("viqr"), 20),
+    Part("quell", "Quell on the ten problems", of_the_paper("quell"), 20, PICTURED),
+    Part("viqr", "the paper's algorithm on the ten problems", of_the_paper("viqr"), 20, PICTURED),
     Part(
         "noise", "noise of SD 0 to 7 (Figure 4)",
         tuple(Batch(SWEPT, ("quell", "viqr"), noise=sd or None) for sd in NOISE_SDS), 5,
@@ -94,6 +100,7 @@ PARTS = (
                 )
                 for row in FURTHER_PYVBMC
             ),
+            *(Batch(OTHER_KINDS, ("quell",), noise=sd) for sd in (None, OTHER_SD)),
         ), 5,
     ),
     Part(
@@ -125,7 +132,7 @@ def make(parts: Sequence[Part], options: argparse.Namespace) -> None:
             jobs=options.jobs,
             mixed=options.mixed,
             enough=lambda: monotonic() >= end,
-            keep=lambda record: kept(record, options.first_seed),
+            keep=partial(part.kept, first_seed=options.first_seed),
         )
         if summary.lost:
             print(f"{part.name}: {summary.lost} runs were lost; the same command repeats them")
@@ -163,6 +170,7 @@ def parse(parts: Sequence[Part], arguments: Sequence[str] | None) -> argparse.Na
     add = parser.add_argument
     add("--list", action="store_true", help="what is planned, done and left, in CPU hours")
     add("--table", action="store_true", help="the tables of the runs there are")
+    add("--parts", action="store_true", help="the parts and their runs, as Markdown; needs no data")
     add("--part", nargs="+", metavar="NAME", choices=[part.name for part in parts],
         help="these parts only")  # fmt: skip
     add("--minutes", type=float, default=float("inf"), metavar="M",
@@ -178,7 +186,7 @@ def parse(parts: Sequence[Part], arguments: Sequence[str] | None) -> argparse.Na
         parser.error(f"--minutes must be positive, got {options.minutes:g}")
     if options.runs is not None and options.runs < 1:
         parser.error(f"--runs must be at least 1, got {options.runs}")
-    if options.simulated != (data.kind() == "simulated"):
+    if not options.parts and options.simulated != (data.kind() == "simulated"):
         parser.error(
             f"{data.VARIABLE} is set, and --simulated is for data simulated from the models: unset "
             "it" if options.simulated else
@@ -194,7 +202,9 @@ def main(arguments: Sequence[str] | None = None, parts: Sequence[Part] = PARTS) 
     options = parse(parts, arguments)
     chosen = [part for part in parts if not options.part or part.name in options.part]
     try:
-        if options.list:
+        if options.parts:
+            print(parts_table(chosen, options.out))
+        elif options.list:
             found = statuses(chosen, options.out, options.first_seed, options.runs)
             print(listing(chosen, found))
         elif options.table:

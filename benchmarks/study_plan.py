@@ -12,6 +12,7 @@ from typing import Any
 
 from campaign import Batch, Record
 
+from quell.bench.layout import laid_out
 from quell.bench.provenance import engine_digest
 from quell.bench.records import Records, read_records
 from quell.bench.runner import other_versions
@@ -20,8 +21,9 @@ from quell.text import table
 
 #: Significant digits of the numbers in a file: of log evidences down to -6000 there are 1e-4 left.
 DIGITS = 8
-#: Fields that only the records of a part's first seed have: they are long, and one run of each kind
-#: is enough for a picture, and to see with which settings it was made ("settings_digest" stays).
+#: Fields that only the records of a part's first seeds have, for they are long: posteriors, of as
+#: many runs of each kind as the part says, for pictures; and, of one, the settings it was made with
+#: ("settings_digest" stays).
 LONG = ("posterior", "settings")
 #: CPU seconds per evaluation, target and scores included, of algorithms without a run yet.
 #: Measured on one run each of `timing`, seed 5000; gp-imiqr's 0.3 at 120 evaluations, which grows,
@@ -34,12 +36,21 @@ SECONDS = {
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the study: batches of runs with as many seeds, in a file of the part's name."""
+    """A part of the study: batches of runs with as many seeds, in a file of the part's name.
+
+    Records of the first ``pictured`` seeds have the posterior.
+    """
 
     name: str
     text: str
     batches: tuple[Batch, ...]
     runs: int
+    pictured: int = 1
+
+    @property
+    def planned(self) -> int:
+        """How many runs it has, whatever data there are."""
+        return self.runs * sum(len(one.problems) * len(one.algorithms) for one in self.batches)
 
     def specs(self, first_seed: int, most: int | None = None) -> list[Spec]:
         """Its runs, seed by seed; no more than ``most`` seeds."""
@@ -55,20 +66,19 @@ class Part:
         """The file of its runs."""
         return Path(folder) / f"{self.name}.jsonl"
 
+    def kept(self, record: Record, first_seed: int) -> Record:
+        """What is written of a record: rounded numbers; long fields are the first seeds'."""
+        seeds = {"posterior": self.pictured, "settings": 1}
+        return {
+            key: value if key in LONG else rounded(value)
+            for key, value in record.items()
+            if key not in LONG or record["seed"] < first_seed + seeds[key]
+        }
+
 
 def known_runs(path: Path) -> Records:
     """The runs in a part's file; none if there is no file yet."""
     return read_records([path]) if path.exists() else Records()
-
-
-def kept(record: Record, first_seed: int) -> Record:
-    """What is written of a record: numbers are rounded, and long fields are the first seed's."""
-    left_out = () if record["seed"] == first_seed else LONG
-    return {
-        key: value if key in LONG else rounded(value)
-        for key, value in record.items()
-        if key not in left_out
-    }
 
 
 def rounded(value: Any) -> Any:
@@ -165,6 +175,21 @@ def listing(parts: Sequence[Part], found: Sequence[Status]) -> str:
         if status.others
     ]
     return "\n".join([table(rows, indent=""), *[""] * bool(stale), *stale])
+
+
+def parts_table(parts: Sequence[Part], folder: str | Path) -> str:
+    """What is planned and what is in the files, as Markdown; it needs no data.
+
+    By whom runs were made is their commit; several of them may be of one version of the engine.
+    """
+    rows = [("part", "what it is", "commit", "engine", "planned", "done", "failed")]
+    for part in parts:
+        runs = known_runs(part.path(folder)).runs.values()
+        made = (", ".join(sorted({str(r.get(k, "?")) for r in runs})) for k in ("commit", "engine"))
+        failed = sum("error" in record for record in runs)
+        counts = (str(part.planned), str(len(runs)), str(failed))
+        rows.append((f"`{part.name}`", part.text, *(text or "-" for text in made), *counts))
+    return laid_out(rows, words=4, markdown=True)
 
 
 def _cells(found: Sequence[Status]) -> tuple[str, ...]:

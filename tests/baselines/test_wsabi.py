@@ -253,3 +253,13 @@ def test_a_result_can_go_to_another_process():
     assert str(again) == str(found)
     (early,) = again.along([2])
     assert early.n_evaluations == 3
+
+
+@pytest.mark.usefixtures("few_draws")
+def test_progress_is_told_as_of_any_run(caplog):
+    with caplog.at_level("INFO", logger="quell"):
+        wsabi(line(), budget=6, seed=5001, progress="log")
+    told = "\n".join(record.getMessage() for record in caplog.records)
+    assert "a budget of 6 evaluations" in told
+    assert "6/6 evaluations" in told
+    assert "log evidence" in told

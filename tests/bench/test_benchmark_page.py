@@ -5,6 +5,8 @@ import re
 import pytest
 from helpers.benchmarks import FOLDER, benchmark_module
 
+from quell.bench.displays.making import DISPLAYS
+
 make_page = benchmark_module("make_page")
 PAGE = FOLDER.parent / "docs" / "benchmark.md"
 
@@ -30,6 +32,12 @@ def test_every_block_has_an_end(page):
     assert page.count("<!-- made by:") == len(make_page.BLOCK.findall(page))
 
 
+def test_every_figure_is_on_the_page(page):
+    assert page.count("<!-- picture:") == page.count("<!-- end of picture -->")
+    shown = [name for _, name, _, _ in make_page.PICTURE.findall(page)]
+    assert sorted(shown) == sorted(display.name for display in DISPLAYS)
+
+
 def test_links_and_pictures_exist(page):
     for link in re.findall(r"\]\(([^)#]+)\)", page):
         assert link.startswith("http") or (PAGE.parent / link).is_file(), link
@@ -47,6 +55,30 @@ def test_a_changed_block_is_noticed_and_mended(tmp_path, monkeypatch, capsys):
     assert "new quell --about" in path.read_text()
     assert path.read_text().startswith("a\n")
     assert make_page.main(["--check"]) == 0
+
+
+def test_runs_that_are_not_there_are_named():
+    text = make_page.printed("quell bench table benchmarks/results/study/nothing*.jsonl")
+    assert text == "No runs yet: `benchmarks/results/study/nothing*.jsonl`."
+
+
+def test_a_picture_has_its_caption_or_a_reason(tmp_path, monkeypatch):
+    monkeypatch.setattr(make_page, "PICTURES", tmp_path)
+    monkeypatch.setattr(make_page, "MATERIAL", ("illustrations/*",))
+    monkeypatch.setattr(make_page.data, "kind", lambda: "real")
+    blocks = "".join(
+        f"<!-- picture: {name} -->\nold\n<!-- end of picture -->\n"
+        for name in ("figure1", "figure4")
+    )
+    page = make_page.with_pictures(f"a\n{blocks}b\n")
+    assert "![Figure 1](pictures/benchmark-figure1.png)\n\n**Figure 1: " in page
+    assert "**Figure 4** is not made yet: no algorithm has runs at two levels" in page
+    assert "old" not in page
+    assert [path.name for path in tmp_path.iterdir()] == ["benchmark-figure1.png"]
+    assert make_page.with_pictures(page) == page
+    monkeypatch.setattr(make_page.data, "kind", lambda: "simulated")
+    with pytest.raises(SystemExit, match="QUELL_DATA"):
+        make_page.with_pictures(page)
 
 
 def test_only_commands_of_quell_make_blocks():

@@ -119,11 +119,23 @@ class TestAlongRuns:
         assert "MIXED" in mixed.figure.axes[0].get_title()
         assert "MIXED: quell 1 of abc1234, 1 of fff0000" in mixed.caption
 
-    def test_two_counts_are_named_and_more_are_a_range(self):
+    def test_two_counts_are_named_and_more_are_in_the_order_of_the_legend(self):
         two = draw_mmtv([row(0), row(1), row(0, algorithm="viqr")])
         assert "n = 2 Quell, 1 VIQR" in two.figure.axes[0].get_title()
         three = draw_mmtv([row(0), row(1), row(0, algorithm="viqr"), row(0, algorithm="eig")])
-        assert "n = 1–2" in three.figure.axes[0].get_title()
+        assert "n = 2, 1, 1" in three.figure.axes[0].get_title()
+        rodent = {"problem": "rodent", "dim": 9, "budget": 550, "noise": 3.18}
+        runs = [row(0), row(1), row(0, algorithm="viqr"), row(0, algorithm="eig", **rodent)]
+        drawn = along_runs(Material(runs), (MMTV,), ["timing", "rodent"], MAIN)
+        titles = [ax.get_title().splitlines()[1] for ax in drawn.figure.axes]
+        assert titles == ["n = 2, 1, –", "n = –, –, 1"]
+
+    def test_algorithms_without_runs_are_named(self):
+        drawn = draw_mmtv([row()], algorithms=("quell", "viqr", "wsabi"))
+        words = "Without runs, or without this metric: VBMC-VIQR."
+        assert words in drawn.caption
+        assert words in drawn.figure.get_supxlabel().replace("\n", " ")
+        assert "Without" not in draw_mmtv([row()], algorithms=("quell",)).caption
 
     def test_the_evidence_is_compared_with_the_checked_truth(self):
         (ax,) = draw_mmtv([row(0), row(1)], metrics=(LML,)).figure.axes
@@ -229,6 +241,12 @@ class TestAgainstNoise:
         drawn = self.draw([row(noise=1.0), row(noise=3.0, commit="other")])
         assert all("MIXED" in ax.get_title() for ax in drawn.figure.axes)
 
+    def test_an_algorithm_at_one_level_is_left_out(self):
+        runs = [row(noise=sd) for sd in (1.0, 2.2)] + [row(algorithm="viqr")]
+        drawn = self.draw(runs)
+        assert not any("viqr" in name for name in names_of(drawn.figure.axes[0]))
+        assert drawn.rows == 2
+
     def test_one_level_is_no_figure(self):
         with pytest.raises(NotMade, match="two levels"):
             self.draw([row(), row(1), row(noise_jitter=0.4)])
@@ -270,6 +288,12 @@ class TestPosteriors:
         assert len(drawn.figure.axes) == 5
         assert names_of(drawn.figure.axes[0]) == ["run"] * 5 + ["truth"]
         assert "5 of n = 7" in drawn.figure.axes[0].get_ylabel()
+        assert "those of 5 runs of Quell" in drawn.caption
+        more = marginals(Material([*runs, row(8, data="simulated")]), "quell", ["timing"])
+        assert "5 of n = 8" in more.figure.axes[0].get_ylabel()
+        one = marginals(Material([*runs[:1], row(8, data="simulated")]), "quell", ["timing"])
+        assert "1 of n = 2" in one.figure.axes[0].get_ylabel()
+        assert "those of 1 run of Quell" in one.caption
         assert drawn.left_out == ("Rodent (no runs of quell with posteriors)",)
 
     def test_real_data_that_are_not_here(self, monkeypatch):

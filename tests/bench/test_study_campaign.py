@@ -25,6 +25,7 @@ TEN = {
     "ricker", "addm_s1", "addm_s2", "timing", "multisensory_s1", "multisensory_s2",
     "neuronal_v1", "neuronal_v2", "rodent", "gandk",
 }  # fmt: skip
+OTHER_KINDS = {"regression": 3, "hierarchical": 5, "constraint": 2, "lotka_volterra": 8}
 TINY = study.Part("tiny", "a test", (Batch(("normal",), ("quell",), dim=1, budget=12),), runs=2)
 COMMAND = ["--simulated", "--first-seed", "5000"]
 
@@ -72,7 +73,7 @@ def test_the_ten_problems_twenty_times_one_seed_after_another(planned, part):
 def test_most_valuable_first(planned):
     assert list(planned)[:4] == ["quell", "viqr", "noise", "jitter"]
     assert list(planned)[-2:] == ["imiqr", "peers"]
-    assert sum(map(len, planned.values())) == 1126
+    assert sum(map(len, planned.values())) == 1166
     assert len({spec for specs in planned.values() for spec in specs}) > 1110  # few twice
 
 
@@ -100,9 +101,22 @@ def test_the_others(planned):
     assert set(further) == {
         ("multisensory_both", 12, None), ("halfnormal", 2, None), ("banana", 6, None),
         ("banana", 10, None), ("logreg", 5, None), ("cigar", 15, None),
+        *((name, dim, sd) for sd in (None, 1.0) for name, dim in OTHER_KINDS.items()),
     }  # fmt: skip
+    assert len(planned["further"]) == 5 * len(further)
     assert further["cigar", 15, None].budget == 750
     assert further["multisensory_both", 12, None].fast
+
+
+def test_posteriors_of_the_runs_in_pictures_are_kept():
+    parts = {part.name: part for part in study.PARTS}
+    record = {"posterior": {"x": 1 / 3}, "settings": {}, "mmtv": 1 / 3}
+    for name, pictured in {"quell": 5, "viqr": 5, "noise": 1}.items():
+        kept = [parts[name].kept({**record, "seed": seed}, 100) for seed in range(100, 120)]
+        assert sum("posterior" in one for one in kept) == pictured
+        assert kept[0]["posterior"] == record["posterior"]
+        assert sum("settings" in one for one in kept) == 1
+        assert {one["mmtv"] for one in kept} == {0.33333333}
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -128,7 +142,7 @@ def test_a_study_is_made_continued_and_listed(simulated, capsys):
     (simulated / "other.jsonl").write_text(first)  # a run that two parts have counts once
     run(simulated, "--table", parts=(TINY, study.Part("other", "a test", TINY.batches, 1)))
     text = capsys.readouterr().out
-    assert re.search(r"\| normal \| 1 \|.*\| quell \| 2 \|", text)
+    assert re.search(r"\| normal \| 1 \|.*\| quell \| full budget \| 2 \|", text)
     assert "own stop" in text
 
 
@@ -208,6 +222,22 @@ def test_costs_are_those_of_the_nearest_runs():
 def test_the_page_lists_every_problem_and_part():
     page = (FOLDER.parent / "docs" / "problems.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in page for name in [*PROBLEMS, *(part.name for part in study.PARTS)])
+
+
+def test_the_parts_and_their_runs_without_data(tmp_path, monkeypatch, capsys, planned):
+    monkeypatch.setenv("QUELL_DATA", str(tmp_path / "nowhere"))
+    runs = [{"problem": "ricker", "dim": 3, "algorithm": "quell", "mode": "noisy", "noise": None,
+             "noise_jitter": 0.0, "budget": 250, "stop_early": False, "seed": seed, "commit": "abc",
+             "engine": "def"} for seed in (100, 101)]  # fmt: skip
+    text = "".join(json.dumps(run) + "\n" for run in [*runs, {**runs[0], "error": "no"}])
+    (tmp_path / "quell.jsonl").write_text(text)
+    study.main(["--parts", "--out", str(tmp_path)])
+    output = capsys.readouterr().out
+    assert "| `quell` | Quell on the ten problems | abc | def | 200 | 2 | 1 |" in output
+    assert "| `further` | problems beyond the paper's, Quell | - | - | 70 | 0 | 0 |" in output
+    assert {part.name: part.planned for part in study.PARTS} == {
+        name: len(specs) for name, specs in planned.items()
+    }
 
 
 def test_published_medians_are_those_on_file(stored):

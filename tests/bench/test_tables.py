@@ -102,7 +102,7 @@ def test_headings_say_how_the_problem_was_run():
     assert "banana (D = 2), noisy (fast), budget 200" in text
     assert "banana (D = 2), exact, noise none, budget 200" in text
     assert "noise 1 jitter 0.3" in text_table([record(noise_jitter=0.3)])
-    assert "quell (stops early)" in text_table([record(stop_early=True)])
+    assert "quell, own stop" in text_table([record(stop_early=True)])
 
 
 def test_notes_belong_to_problems_and_their_data():
@@ -122,7 +122,7 @@ def test_tests_of_ranks_are_below_the_table():
 @pytest.mark.parametrize(
     ("value", "text"),
     [(0.0, "0"), (0.123456, ".12"), (1.0, "1.0"), (2.345, "2.3"), (9.96, "10"), (12.3, "12"),
-     (0.00123, ".0012"), (1.2e-5, "1e-05"), (12345.6, "1e+04"), (np.inf, "inf")],
+     (0.00123, ".0012"), (1.2e-5, "1e-5"), (12345.6, "1e4"), (np.inf, "inf")],
 )  # fmt: skip
 def test_number(value, text):
     assert number(value) == text
@@ -131,7 +131,9 @@ def test_number(value, text):
 def test_markdown():
     header, rule, row, *_ = markdown_table([record()]).splitlines()
     assert header.count("|") == rule.count("|") == row.count("|")
-    assert row.startswith("| banana | 2 | - | exact | 1 | 200 | quell | 1 | .1 [.1, .1] | .1 |")
+    assert row.startswith(
+        "| banana | 2 | - | exact | 1 | 200 | quell | full budget | 1 | - | .1 [.1, .1] | .1 |"
+    )
 
 
 def test_csv_has_every_number_in_full():
@@ -158,7 +160,10 @@ def test_runs_of_several_versions_are_marked():
 
 def test_runs_that_stop_early_say_after_how_many_evaluations():
     runs = [record(i, stop_early=True, evaluations=90 + i) for i in range(3)]
-    assert "quell (stops early, n 91)" in text_table(runs)
+    line = next(line for line in text_table(runs).splitlines() if line.startswith("quell"))
+    assert line.startswith("quell, own stop  3     91 ")
+    assert "| quell | own stop | 3 | 91 |" in markdown_table(runs)
+    assert "| quell | full budget | 1 | 200 |" in markdown_table([record(evaluations=200)])
 
 
 def test_algorithms_without_evidence_are_judged_by_their_posterior():
@@ -168,5 +173,5 @@ def test_algorithms_without_evidence_are_judged_by_their_posterior():
     assert summary.usable.share == 1
     assert np.isnan(summary.coverage.share)
     line = next(line for line in text_table(runs).splitlines() if line.startswith("gp-imiqr"))
-    assert line.split()[1:6] == ["3", "-", "-", "-", "-"]
+    assert line.split()[1:7] == ["3", "-", "-", "-", "-", "-"]
     assert "inf" not in line

@@ -26,7 +26,7 @@ from quell.text import table
 
 TITLES = {"lml_loss": "LML", "lml_loss_checked": "LML checked", "gskl": "gsKL", "mmtv": "MMTV"}
 RESULTS = (
-    "runs", *(text for name in METRICS for text in (TITLES[name], "q90")),
+    "runs", "evals", *(text for name in METRICS for text in (TITLES[name], "q90")),
     "usable", "covered", "ms",
 )  # fmt: skip
 LEGEND = (
@@ -34,9 +34,11 @@ LEGEND = (
     "evidence against the stored truth; LML checked: against the best value known. usable: share",
     "of runs with LML < 1, gsKL < 1 and MMTV < 0.2; covered: share of runs whose log evidence is",
     "within 1.96 of its own SDs of the checked truth; both with [95 % Wilson interval]. ms: the",
-    "algorithm's own CPU time per evaluation, median. Runs spend their full budget, but for those",
-    "that stop early, by their own rule, after a median number of evaluations (n).",
+    "algorithm's own CPU time per evaluation, median. evals: evaluations used, median. Protocols:",
+    "full budget, all of which is used; own stop, where the algorithm ends by its own rule.",
 )
+#: What protocols are called: runs that may stop early, or not.
+PROTOCOLS = {False: "full budget", True: "own stop"}
 
 
 def text_table(records: Iterable[Record]) -> str:
@@ -49,7 +51,7 @@ def text_table(records: Iterable[Record]) -> str:
         if group.task != task:
             task = group.task
             headings[len(rows)] = describe(group)
-        rows.append((protocol(group, summary), *cells(summary)))
+        rows.append((algorithm(group), *cells(summary)))
     lines = table(rows, indent="").splitlines()
     output = []
     for number, line in enumerate(lines):
@@ -62,15 +64,15 @@ def text_table(records: Iterable[Record]) -> str:
 def markdown_table(records: Iterable[Record]) -> str:
     """The table as Markdown: one row per group."""
     summaries = _summaries(records)
-    header = ("problem", "D", "data", "mode", "noise", "budget", "algorithm", *RESULTS)
+    header = ("problem", "D", "data", "mode", "noise", "budget", "algorithm", "protocol", *RESULTS)
     rows = [
         (
             group.problem, str(group.dim), group.data or "-", mode(group), noise(group),
-            str(group.budget), protocol(group, summary), *cells(summary),
+            str(group.budget), group.algorithm, PROTOCOLS[group.stop_early], *cells(summary),
         )
         for group, summary in summaries.items()
     ]  # fmt: skip
-    rule = ["---" if title in header[:7] and title != "D" else "---:" for title in header]
+    rule = ["---" if title in header[:8] and title != "D" else "---:" for title in header]
     lines = [f"| {' | '.join(row)} |" for row in (header, *rows)]
     return "\n".join(
         [lines[0], f"|{'|'.join(rule)}|", *lines[1:], "", *LEGEND, *notes(summaries)]
@@ -116,6 +118,7 @@ def cells(summary: GroupSummary) -> tuple[str, ...]:
     cost = "-" if np.isnan(summary.overhead_ms) else f"{summary.overhead_ms:.0f}"
     return (
         f"{summary.runs}{failed}",
+        "-" if np.isnan(summary.evaluations) else f"{summary.evaluations:.0f}",
         *spreads,
         _share(summary.usable),
         _share(summary.coverage),
@@ -141,13 +144,13 @@ def number(value: float) -> str:
     """A number in two digits, without the zero before the point.
 
     >>> number(0.12345), number(12.345), number(123.4), number(0.0000123), number(np.inf)
-    ('.12', '12', '123', '1e-05', 'inf')
+    ('.12', '12', '123', '1e-5', 'inf')
     """
     if not 0 < value < np.inf:
         return f"{value:.0f}"
     rounded = float(f"{value:.2g}")
     if rounded < 0.0005 or rounded >= 10_000:
-        return f"{rounded:.0e}"
+        return f"{rounded:.0e}".replace("e-0", "e-").replace("e+0", "e")
     return f"{value:.0f}" if rounded >= 10 else f"{rounded}".removeprefix("0")
 
 
@@ -171,15 +174,8 @@ def noise(group: Group) -> str:
 
 
 def algorithm(group: Group) -> str:
-    """The algorithm of a group's runs."""
-    return group.algorithm + " (stops early)" * group.stop_early
-
-
-def protocol(group: Group, summary: GroupSummary) -> str:
-    """The algorithm, and after how many evaluations it stopped, if that was its own choice."""
-    if not group.stop_early or np.isnan(summary.evaluations):
-        return algorithm(group)
-    return f"{group.algorithm} (stops early, n {summary.evaluations:.0f})"
+    """The algorithm of a group's runs, and their protocol where that is not the full budget."""
+    return group.algorithm + f", {PROTOCOLS[True]}" * group.stop_early
 
 
 def notes(summaries: dict[Group, GroupSummary]) -> list[str]:

@@ -10,7 +10,16 @@ from quell.cli.errors import CommandError, need_matplotlib
 
 DEFAULT_OUT = "quell-bench.jsonl"
 #: What tables of records are about.
-TABLES = ("medians", "pyvbmc", "evidence", "unusable", "overhead")
+TABLES = {
+    "medians": "all groups (default)",
+    "algorithms": "all algorithms beside each other",
+    "pyvbmc": "Quell beside PyVBMC's published figures at equal evaluations",
+    "half": "runs at half their budget, beside others after all of it",
+    "noise": "by the SD of the noise, and by how badly it is known",
+    "evidence": "the log evidence beside the ELBO",
+    "unusable": "runs that are not usable, one by one",
+    "overhead": "CPU time of the algorithms (table 1)",
+}
 
 EPILOG = """\
 examples:
@@ -62,11 +71,16 @@ def add(commands: Any) -> None:
     form = tables.add_mutually_exclusive_group()
     form.add_argument("--markdown", action="store_true", help="as a Markdown table")
     form.add_argument("--csv", action="store_true", help="all numbers, comma-separated")
-    tables.add_argument("--about", choices=TABLES, default=TABLES[0],
-                        help="medians of all groups (default); pyvbmc: Quell beside PyVBMC's "
-                             "published figures at equal evaluations; evidence: the log evidence "
-                             "beside the ELBO; unusable: runs that are not usable, one by one; "
-                             "overhead: CPU time of the algorithms (table 1)")  # fmt: skip
+    add = tables.add_argument
+    about = "; ".join(f"{name}: {text}" for name, text in TABLES.items())
+    add("--about", choices=TABLES, default="medians", help=about)
+    add("--algorithm", nargs="+", default=[], metavar="A", help="runs of these algorithms only")
+    add("--problem", nargs="+", default=[], metavar="P", help="runs on these problems only")
+    add("--paper", action="store_true",
+        help="runs on the paper's ten problems with its noise and budget only")  # fmt: skip
+    add("--protocol", choices=("full", "own"),
+        help="full: runs that used their whole budget; own: answers at the algorithms' own "
+             "stop, which runs with the whole budget note on the way")  # fmt: skip
     tables.set_defaults(action=_table)
 
     figures = parts.add_parser(
@@ -174,6 +188,7 @@ def _run(chosen: argparse.Namespace) -> int:
 
 
 def _table(chosen: argparse.Namespace) -> int:
+    from quell.bench.chosen import chosen_rows
     from quell.bench.records import read_records
     from quell.bench.special_tables import special_table
     from quell.bench.tables import csv_table, markdown_table, text_table
@@ -181,13 +196,20 @@ def _table(chosen: argparse.Namespace) -> int:
     records = read_records(chosen.files)
     if not records.runs:
         raise CommandError(f"no runs in {', '.join(chosen.files)}")
-    if chosen.about == TABLES[0]:
+    rows = chosen_rows(
+        records.runs.values(),
+        algorithms=chosen.algorithm,
+        problems=chosen.problem,
+        paper=chosen.paper,
+        protocol=chosen.protocol or "",
+    )
+    if chosen.about == "medians":
         make = csv_table if chosen.csv else markdown_table if chosen.markdown else text_table
-        print(make(records.runs.values()))
+        print(make(rows))
     elif chosen.csv:
         raise CommandError(f"the table about {chosen.about} has no --csv form (leave that out)")
     else:
-        print(special_table(chosen.about, records.runs.values(), markdown=chosen.markdown))
+        print(special_table(chosen.about, rows, markdown=chosen.markdown))
     for count, what in ((records.damaged, "damaged"), (records.repeated, "repeated")):
         if count:
             print(f"quell: {count} {what} lines ignored", file=sys.stderr)

@@ -48,13 +48,14 @@ def note(legend: Any, text: str) -> None:
 def legend_above(
     figure: Any, axes: Sequence[Axes], entries: Sequence[tuple[Artist, str]], caution: str = ""
 ) -> None:
-    """A legend in one row over all panels where we laid them out; else in the first panel."""
+    """A legend in even rows over all panels where we laid them out; else in the first panel."""
     engine = getattr(figure, "get_layout_engine", lambda: None)()
     if engine is None:
         note(add_legend(axes[0], entries, loc="best"), caution)
         return
     width = figure.get_figwidth() if hasattr(figure, "get_figwidth") else 6.0
-    columns = max(1, min(len(entries), int(width / 1.1)))
+    rows = -(-len(entries) // max(1, int(width / 1.1)))
+    columns = -(-len(entries) // max(1, rows))
     legend = add_legend(
         figure, entries, loc="outside upper center", ncols=columns, columnspacing=1.2
     )

@@ -12,6 +12,8 @@ from quell.bench.displays.bands import Band
 from quell.bench.displays.drawn import (
     AXIS_FONT,
     BAND_ALPHA,
+    FAINT_ALPHA,
+    FEW_BANDS,
     PANEL,
     ROW,
     Drawn,
@@ -28,7 +30,7 @@ from quell.bench.displays.drawn import (
     provenance,
     target_line,
 )
-from quell.bench.displays.looks import GSKL, LML, MMTV, TITLES, Metric, asked
+from quell.bench.displays.looks import GSKL, LML, MMTV, NAMES, TITLES, Metric, asked
 from quell.bench.displays.scores import (
     elbo_for_evidence,
     kinds_of_traces,
@@ -81,24 +83,26 @@ def along_runs(
     columns = max(1, min(len(chosen), int(inches(material.width) / PANEL), 3))
     figure, axes = panels(None, len(chosen), columns=columns, width=material.width, height=ROW)
     ways: dict[str, set[str]] = {}
+    present = [name for name in algorithms if any(name in groups for _, _, groups in chosen)]
     for ax, (problem, metric, groups) in zip(axes, chosen, strict=True):
         for name, way in _panel(ax, metric, groups, p).items():
             ways.setdefault(name, set()).update(way)
-        head(ax, problem, next(iter(groups.values()))[0], Count.of(groups))
+        head(ax, problem, next(iter(groups.values()))[0], Count.of(groups, present))
     labels(axes, columns, "evaluations")
     for place, (ax, (_, metric, _)) in enumerate(zip(axes, chosen, strict=True)):
         if place % columns == 0 or len(metrics) > 1:
             text = metric.title if p == 0.5 else f"{metric.title} ({100 * p:.0f} % quantile)"
             label(ax, None, text, size=AXIS_FONT)
-    finish(figure, axes, [name for name in algorithms if name in ways])
-    footer(figure, how_in_words(ways))
+    finish(figure, axes, present)
+    words = how_in_words(ways) + _without_runs(present, algorithms, metrics)
+    footer(figure, words)
     # A run is one row, however many panels it is in.
     rows = list(
         {
             id(run): run for _, _, groups in chosen for runs in groups.values() for run in runs
         }.values()
     )
-    text = caption(metrics, p, ways, rows)
+    text = caption(metrics, p, words, rows)
     return Drawn(figure, text, len(rows), len(chosen), tuple(left_out))
 
 
@@ -112,12 +116,25 @@ def _missing(problem: str, needs: Sequence[str]) -> str:
     return f"{TITLES.get(problem, problem)} (no full runs{wanted})"
 
 
+def _without_runs(
+    present: Sequence[str], algorithms: Sequence[str], metrics: Sequence[Metric]
+) -> str:
+    """Of which algorithms of the figure there is nothing to show, in words."""
+    missing = [
+        NAMES.get(name, name)
+        for name in algorithms
+        if name not in present and any(asked(name, metric) for metric in metrics)
+    ]
+    return f" Without runs, or without this metric: {', '.join(missing)}." if missing else ""
+
+
 def _panel(
     ax: Axes, metric: Metric, groups: dict[str, list[Record]], p: float
 ) -> dict[str, set[str]]:
     """Draw one panel; returns what the curve of each algorithm has the scores of."""
     target_line(ax, metric.target)
     ways, seen = {}, []
+    alpha = BAND_ALPHA if len(groups) <= FEW_BANDS else FAINT_ALPHA
     log_axis(ax)
     for place, (name, runs) in enumerate(groups.items()):
         budget = runs[0]["budget"]
@@ -128,21 +145,23 @@ def _panel(
         ways[name] = kinds_of_traces(followed)
         if ways[name]:
             x = np.round(np.linspace(0, budget, POINTS + 1)[1:])
-            seen += draw_curve(ax, name, x, Band.of(scores_along(followed, metric, x), p))
+            seen += draw_curve(ax, name, x, Band.of(scores_along(followed, metric, x), p), alpha)
     log_limits(ax, metric, seen)
     few_ticks(ax.xaxis, 4)
     ax.set_xlim(left=0)
     return ways
 
 
-def draw_curve(ax: Axes, name: str, x: FloatArray, band: Band) -> list[float]:
+def draw_curve(
+    ax: Axes, name: str, x: FloatArray, band: Band, alpha: float = BAND_ALPHA
+) -> list[float]:
     """Draw a curve with its band; returns the values that must be seen."""
     look = look_of(name)
     there = np.isfinite(band.middle)
     # On a logarithmic axis an infinite end of a band is its upper edge.
     top = np.where(np.isfinite(band.high), band.high, 1e300)
     ax.fill_between(
-        x, band.low, top, where=there.tolist(), color=look.colour, alpha=BAND_ALPHA, linewidth=0,
+        x, band.low, top, where=there.tolist(), color=look.colour, alpha=alpha, linewidth=0,
         gid=f"band {name}",
     )  # fmt: skip
     ax.plot(
@@ -172,10 +191,8 @@ MEANINGS = {
 }
 
 
-def caption(
-    metrics: Sequence[Metric], p: float, ways: dict[str, set[str]], rows: Sequence[Record]
-) -> str:
-    """The caption of such a figure."""
+def caption(metrics: Sequence[Metric], p: float, words: str, rows: Sequence[Record]) -> str:
+    """The caption of such a figure; ``words`` say how the curves were read."""
     what = "Median" if p == 0.5 else f"{100 * p:.0f} % quantile"
     elbo = ""
     if LML in metrics and elbo_for_evidence(rows):
@@ -185,5 +202,5 @@ def caption(
         f"{what} of the {', the '.join(MEANINGS[metric] for metric in metrics)}, against the "
         f"number of likelihood evaluations. Targets: {targets} (dashed). Shaded: 95 % bootstrap "
         f"interval over runs; markers on the right, with bars: what the runs returned. "
-        f"{how_in_words(ways)}{elbo} n: runs per algorithm. {provenance(rows)}"
+        f"{words}{elbo} n: runs per algorithm, in the order of the legend. {provenance(rows)}"
     )

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 ROW, PANEL = 1.45, 1.6
 #: Points: names of axes.
 AXIS_FONT = FONT - 1
-#: How solid bands are.
-BAND_ALPHA = 0.2
+#: How solid bands are, of so many algorithms in a panel at most, and of more.
+BAND_ALPHA, FEW_BANDS, FAINT_ALPHA = 0.2, 4, 0.11
 #: A logarithmic axis over a smaller factor has numbers between powers of ten.
 SHORT = 30.0
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from quell.bench.displays.along import draw_end
 from quell.bench.displays.bands import Band
 from quell.bench.displays.drawn import (
     AXIS_FONT,
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
 
 #: The SD of the emulated noise whose size is misreported.
 MISREPORTED_SD = 2.0
+#: An algorithm is followed over so many levels at least.
+FEWEST = 2
 Levels = dict[str, dict[float, list[Record]]]
 
 
@@ -66,8 +67,8 @@ def against_levels(
     """Two rows of panels, LML loss and MMTV, a column per problem, against a level of noise."""
     found, left_out = {}, []
     for problem in AGAINST_NOISE:
-        levels = _levels(material.records, problem, level, algorithms)
-        if max((len(by_level) for by_level in levels.values()), default=0) < 2:
+        levels = levels_of(material.records, problem, level, algorithms)
+        if not levels:
             left_out.append(f"{TITLES[problem]} (runs at two levels or more are needed)")
         else:
             found[problem] = levels
@@ -95,21 +96,21 @@ def against_levels(
         for record in runs
     ]
     text = (
-        f"Final metrics against {what}: medians over runs with 95 % bootstrap intervals (shaded; "
-        f"bars where an algorithm has one level). Above: absolute error of the log evidence, "
+        f"Final metrics against {what}: medians over runs with 95 % bootstrap intervals "
+        f"(shaded). Above: absolute error of the log evidence, "
         f"target below {LML.target:g}; below: MMTV, target below {MMTV.target:g} (dashed). n: runs "
         f"per algorithm and level. {provenance(rows)}"
     )
     return Drawn(figure, text, len(rows), 2 * columns, tuple(left_out))
 
 
-def _levels(
+def levels_of(
     records: Sequence[Record],
     problem: str,
     level: Callable[[Record], float | None],
     algorithms: Sequence[str],
 ) -> Levels:
-    """The runs of each algorithm at each level, levels ascending.
+    """The runs of each algorithm at each level, levels ascending; those at two levels or more.
 
     Runs with simulated data are left out where there are some with real data.
     """
@@ -122,7 +123,7 @@ def _levels(
             place = level(record)
             if place is not None:
                 levels.setdefault(place, []).append(record)
-        if levels:
+        if len(levels) >= FEWEST:
             found[name] = dict(sorted(levels.items()))
     return found
 
@@ -148,9 +149,6 @@ def _panel(ax: Axes, metric: Metric, levels: Levels) -> None:
         if any(np.isnan(values).any() for values in scores):
             continue
         bands = [Band.of(values[:, None]) for values in scores]
-        if len(bands) == 1:
-            seen += draw_end(ax, name, next(iter(by_level)), bands[0])
-            continue
         x = np.array(list(by_level))
         low, middle, high = (
             np.array([getattr(band, part)[0] for band in bands])

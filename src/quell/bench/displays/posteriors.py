@@ -46,8 +46,8 @@ OUTSIDE, GRID = 0.002, 240
 CELLS, SMOOTH, SHARES = 48, 1.6, (0.5, 0.9)
 #: The problem whose pairs are shown.
 PAIRS = "timing"
-#: Inches: the height of a row of marginals.
-ROW = 0.62
+#: Inches: the height of a row of marginals, and the width that is not there for names below it.
+ROW, BESIDE = 0.62, 0.4
 
 
 def marginals(material: Material, algorithm: str, problems: Sequence[str]) -> Drawn:
@@ -68,26 +68,31 @@ def marginals(material: Material, algorithm: str, problems: Sequence[str]) -> Dr
     figure = new_figure(material.width, ROW * len(chosen) + 0.5, layout="constrained")
     grid = figure.subplots(len(chosen), widest, squeeze=False)
     rows: list[Record] = []
+    shown: set[int] = set()
+    room = (inches(material.width) - BESIDE) / widest
     for axes, (problem, (runs, true)) in zip(grid, chosen.items(), strict=True):
         picked = _pick(runs)
+        shown.add(len(picked))
         rows += picked
         names = picked[0]["posterior"]["names"]
         for place, ax in enumerate(axes):
             if place < len(true):
                 mine = [_marginal(record["posterior"], place) for record in picked]
                 _marginal_panel(ax, true[place], mine)
-                room = inches(material.width) / widest
                 as_is(ax.set_xlabel(short(names[place], room, 5.5), fontsize=5.5, labelpad=1))
             else:
                 ax.remove()
-        count = Count.of({algorithm: runs})
+        count = Count.of(by_algorithm(paper_runs(material.records, problem), [algorithm]))
         text = f"{TITLES[problem]}\n{noise_in_words(runs[0])}\n{len(picked)} of {count}"
         as_is(axes[0].set_ylabel(text, fontsize=5.5, rotation=0, ha="right", va="center"))
     entries = [(line_key(VERMILLION), "truth"), (line_key(BLACK, width=0.6), NAMES[algorithm])]
     legend_above(figure, list(grid[:, 0]), entries)
+    several = "–".join(str(n) for n in sorted({min(shown), max(shown)}))
+    in_words = f"{several} run{'s' * (max(shown) > 1)}"
     text = (
-        f"True marginal posteriors (red) and those of {SHOWN} runs of {NAMES[algorithm]} chosen at "
-        f"random (black), for each parameter (columns) of each problem (rows). {provenance(rows)}"
+        f"True marginal posteriors (red) and those of {in_words} of {NAMES[algorithm]} (black), "
+        "chosen at random among those whose posteriors are on record, for each parameter (columns) "
+        f"of each problem (rows); of how many runs, n, is on the left. {provenance(rows)}"
     )
     panels = sum(len(true) for _, true in chosen.values())
     return Drawn(figure, text, len(rows), panels, tuple(left_out))
@@ -113,7 +118,7 @@ def pairs(material: Material, algorithm: str, problem: str = PAIRS) -> Drawn:
     figure = new_figure(material.width, height, layout="constrained")
     parts: Any = figure.subfigures(*((1, 2) if wide else (2, 1)))
     count = Count.of({algorithm: runs})
-    heads = ("A   truth", f"B   {NAMES[algorithm]}, a typical run ({count})")
+    heads = ("A   truth", f"B   {NAMES[algorithm]}, a typical run (of {count})")
     looks = (Look(VERMILLION, "-", "o"), Look(BLUE, "-", "o"))
     for part, text, draws, look in zip(parts, heads, (true, mine), looks, strict=True):
         as_is(part.suptitle(text, fontsize=SMALL_FONT + 0.5))

@@ -12,8 +12,9 @@ from quell.bench.summary import Group, Record
 
 #: The word of the tables for runs of one algorithm by several versions of the engine.
 MIXED = "MIXED"
-#: As many algorithms at most are named beside their number of runs.
-FEW = 2
+#: As many algorithms at most are named beside their number of runs, and of as many the numbers are
+#: given one by one.
+FEW, MANY = 2, 8
 
 
 def full_runs(records: Iterable[Record]) -> list[Record]:
@@ -57,16 +58,16 @@ def by_algorithm(
 
 @dataclass(frozen=True)
 class Count:
-    """How many runs of each algorithm are in a panel, and of how many versions they are."""
+    """How many runs of each algorithm are in a panel, and whether they are of several versions."""
 
     runs: dict[str, int]
     mixed: bool
 
     @classmethod
-    def of(cls, groups: dict[str, list[Record]]) -> Count:
-        """The count of these runs."""
+    def of(cls, groups: dict[str, list[Record]], names: Sequence[str] = ()) -> Count:
+        """The count of these runs, in the order of ``names``, of which some may have none."""
         mixed = any(len(set(map(version_of, runs))) > 1 for runs in groups.values())
-        return cls({name: len(runs) for name, runs in groups.items()}, mixed)
+        return cls({name: len(groups.get(name, [])) for name in names or groups}, mixed)
 
     def __str__(self) -> str:
         """In words.
@@ -75,8 +76,8 @@ class Count:
         n = 20 each
         >>> print(Count({"quell": 20, "viqr": 9}, True))
         n = 20 Quell, 9 VIQR, MIXED
-        >>> print(Count({"quell": 20, "viqr": 10, "eig": 9}, False))
-        n = 9–20
+        >>> print(Count({"quell": 20, "viqr": 10, "gp-imiqr": 0}, False))
+        n = 20, 10, –
         """
         fewest, most = min(self.runs.values()), max(self.runs.values())
         each = " each" if len(self.runs) > 1 else ""
@@ -86,6 +87,8 @@ class Count:
             text = "n = " + ", ".join(
                 f"{n} {NAMES[name].removeprefix('VBMC-')}" for name, n in self.runs.items()
             )
+        elif len(self.runs) <= MANY:
+            text = "n = " + ", ".join(str(n or "–") for n in self.runs.values())
         else:
             text = f"n = {fewest}–{most}"
         return text + f", {MIXED}" * self.mixed
