@@ -34,6 +34,16 @@ class TestSymmetries:
         bounds = check_bounds([0] * 3, [10] * 3, [1] * 3, [5] * 3)
         assert images(bounds, [1, 2, 3]) == [[2, 1, 3], [3, 2, 1], [1, 3, 2]]
 
+    def test_labels_whose_parameters_all_have_the_same_bounds(self):
+        """Two labels of two parameters: label by label, then kind by kind, then two alone."""
+        bounds = check_bounds([0] * 4, [10] * 4, [1] * 4, [5] * 4)
+        found = images(bounds, [1, 2, 3, 4])
+        assert found[:2] == [[3, 4, 1, 2], [2, 1, 4, 3]]
+        assert len(found) == 8
+        three = check_bounds([0] * 6, [10] * 6, [1] * 6, [5] * 6)
+        assert [3, 4, 1, 2, 5, 6] in images(three, [1, 2, 3, 4, 5, 6])
+        assert [2, 1, 3, 5, 4, 6] in images(three, [1, 2, 3, 4, 5, 6])
+
     def test_what_has_no_sign_is_turned_all_at_once_and_alone(self):
         bounds = check_bounds([-9, -np.inf, 0], [9, np.inf, 9], [-3, 1, 1], [3, 5, 2])
         assert images(bounds, [2, 4, 5]) == [[-2, 2, 5], [-2, 4, 5], [2, 2, 5]]
@@ -136,7 +146,7 @@ def test_a_run_finds_the_twin_of_its_posterior():
     assert result.log_evidence == pytest.approx(truth, abs=0.2)
 
 
-def test_the_doubles_of_a_symmetry_are_made_once():
+def test_a_symmetry_is_made_once():
     """With one group of two, swapping it is swapping all groups."""
     bounds = check_bounds([0, 0], [9, 9], [1, 1], [2, 2])
     assert len(symmetries(bounds)) == 1

@@ -7,9 +7,9 @@ them. But where they would be is known: a symmetry of the model is one of its bo
 once the posterior is found, the images of its best point under the symmetries of the bounds are
 looked at, each once, with no evaluation wasted where another one would have shown the twin already.
 
-The symmetries (`symmetries`) are those that swap parameters with the same bounds, in one or in all
-groups of as many, and those that turn parameters around the middle of their bounds, one or all, or
-by half a circle where they are periodic.
+The symmetries (`symmetries`) are those that swap parameters with the same bounds: all that belongs
+to one label with all that belongs to another, or two alone; and those that turn parameters around
+the middle of their bounds, one or all, or by half a circle where they are periodic.
 """
 
 from collections.abc import Iterator
@@ -68,7 +68,7 @@ def symmetries(bounds: Bounds) -> list[Symmetry]:
     free = [i for i, kind in enumerate(bounds.kinds) if kind != "fixed"]
     groups = _alike(bounds, free)
     turns = [i for i in free if _can_turn(bounds, i)]
-    swaps = [*_swaps_in_all(groups), *(swap for group in groups for swap in _pairs([group]))]
+    swaps = [*_swaps_of_labels(groups), *(swap for group in groups for swap in _pairs([group]))]
     found: list[tuple[Swaps, tuple[int, ...]]] = [(swap, ()) for swap in swaps if len(swap) > 1]
     found += [((), tuple(turns))] if len(turns) > 1 else []
     found += [((), (i,)) for i in turns]
@@ -134,10 +134,20 @@ def _alike(bounds: Bounds, free: list[int]) -> list[tuple[int, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def _swaps_in_all(groups: list[tuple[int, ...]]) -> Iterator[Swaps]:
-    """The same two places swapped in all groups of one size: what belongs to one label."""
+def _swaps_of_labels(groups: list[tuple[int, ...]]) -> Iterator[Swaps]:
+    """All that belongs to one label changes places with all that belongs to another.
+
+    Parameters of as many labels are as many with the same bounds, so a group for each kind; or all
+    kinds have the same bounds, and are in one group, label by label or kind by kind.
+    """
     for size in dict.fromkeys(map(len, groups)):
         yield from _pairs([group for group in groups if len(group) == size])
+    for group in groups:
+        for kinds in range(2, len(group) // 2 + 1):
+            labels, rest = divmod(len(group), kinds)
+            if not rest:
+                yield from _pairs([group[kind::kinds] for kind in range(kinds)])
+                yield from _pairs([group[k * labels : (k + 1) * labels] for k in range(kinds)])
 
 
 def _pairs(groups: list[tuple[int, ...]]) -> Iterator[Swaps]:
