@@ -46,13 +46,6 @@ def tilted(dimension: int) -> Benchmark:
     return separate_normals("modes", means, np.full(means.shape, 0.7))
 
 
-def labels(dimension: int) -> Benchmark:
-    """Two components that a model does not know apart, with half of the parameters each."""
-    one, other = np.linspace(-6.0, 2.0, dimension // 2), np.linspace(5.0, -3.0, dimension // 2)
-    means = np.array([[*one, *other], [*other, *one]])
-    return separate_normals("modes", means, np.full(means.shape, 0.5))
-
-
 #: Made for this laboratory, by name; the others are the benchmark's own.
 TARGETS: dict[str, Callable[[int], Benchmark]] = {
     "unequal": lambda d: along_the_first_axis(d, [-6.0, 6.0], [0.5, 0.5], [0.2, 0.8]),
@@ -61,7 +54,6 @@ TARGETS: dict[str, Callable[[int], Benchmark]] = {
     "aside": lambda d: along_the_first_axis(d, [1.0, 8.0], [0.5, 0.5]),
     "three": three_modes,
     "tilted": tilted,
-    "labels": labels,
     "apart": lambda d: along_the_first_axis(d, [-6.0, 6.0], [0.5, 0.5]),
 }
 

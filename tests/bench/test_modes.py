@@ -8,7 +8,7 @@ from scipy.stats import norm
 from quell.bench import load
 from quell.bench.problems.funnel import BOUND, SD
 
-PLANE = ["two_modes", "four_modes", "narrow_and_broad", "ring"]
+PLANE = ["two_modes", "four_modes", "narrow_and_broad", "cross", "halo", "ring"]
 
 
 @pytest.mark.parametrize("name", PLANE)
@@ -60,6 +60,19 @@ def test_modes_are_equal_and_apart():
     draws = load("four_modes").truth.sample(20_000, np.random.default_rng(2))
     share = np.bincount(2 * (draws[:, 0] > 0) + (draws[:, 1] > 0)) / len(draws)
     np.testing.assert_allclose(share, 0.25, atol=0.02)
+
+
+@pytest.mark.parametrize("dim", [4, 6])
+def test_labels_may_change_places(dim):
+    problem, half = load("labels", dim), dim // 2
+    rng = np.random.default_rng(3)
+    x = problem.truth.sample(50, rng) + rng.standard_normal((50, dim))
+    swapped = np.concatenate([x[:, half:], x[:, :half]], axis=1)
+    np.testing.assert_allclose(problem.exact(x), problem.exact(swapped))
+    alone = x.copy()
+    alone[:, [0, half]] = x[:, [half, 0]]
+    assert (problem.exact(alone) < problem.exact(x) - 10).all()
+    assert np.ptp(problem.truth.mean[[0, half]]) < 1e-12
 
 
 def test_four_dimensions_have_their_modes_on_the_first_axis():

@@ -1,4 +1,5 @@
-"""Normals that are far apart: an algorithm that finds one of them does not know of the others.
+"""Normals that are far apart, so that one that finds one of them does not know of the others, or
+that lie across each other, in shapes that no single normal has.
 
 All have integral one and no bounds; the plausible box is [−10, 10] in every coordinate.
 """
@@ -39,6 +40,24 @@ def narrow_and_broad(dimension: int) -> Benchmark:
     means[:, 0] = -5.0, 5.0
     sds = np.array([[0.2], [2.0]]) * np.ones(dimension)
     return separate_normals("narrow_and_broad", means, sds)
+
+
+def labels(dimension: int) -> Benchmark:
+    """Two components that a model does not know apart, with half of the parameters each; SD 0.5."""
+    one, other = np.linspace(-6.0, 2.0, dimension // 2), np.linspace(5.0, -3.0, dimension // 2)
+    means = np.array([[*one, *other], [*other, *one]])
+    return separate_normals("labels", means, np.full(means.shape, 0.5))
+
+
+def cross(_dimension: int) -> Benchmark:
+    """Two equal normals of SDs 2 and 0.2 that cross at right angles; two dimensions."""
+    return separate_normals("cross", np.zeros((2, 2)), np.array([[2.0, 0.2], [0.2, 2.0]]))
+
+
+def halo(dimension: int) -> Benchmark:
+    """A normal of SD 0.5 with 70 % of the mass within one of SD 2.5 with the rest."""
+    sds = np.array([[0.5], [2.5]]) * np.ones(dimension)
+    return separate_normals("halo", np.zeros((2, dimension)), sds, np.array([0.7, 0.3]))
 
 
 def separate_normals(

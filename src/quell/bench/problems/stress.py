@@ -8,7 +8,14 @@ from quell.bench.problems.funnel import funnel
 from quell.bench.problems.hierarchical import hierarchical
 from quell.bench.problems.logwide import logwide
 from quell.bench.problems.lotka import lotka_volterra
-from quell.bench.problems.modes import four_modes, narrow_and_broad, two_modes
+from quell.bench.problems.modes import (
+    cross,
+    four_modes,
+    halo,
+    labels,
+    narrow_and_broad,
+    two_modes,
+)
 from quell.bench.problems.registry import Entry
 from quell.bench.problems.regression import regression
 from quell.bench.problems.ring import ring
@@ -25,6 +32,9 @@ STRESS = {
     "narrow_and_broad": Entry(
         narrow_and_broad, 2, "two normals of equal mass, one ten times as wide", dims=(1, 2)
     ),
+    "labels": Entry(labels, 4, "two components that may change places", dims=(4, 6)),
+    "cross": Entry(cross, 2, "two long normals that cross at right angles"),
+    "halo": Entry(halo, 2, "a normal within one five times as wide", dims=(2, 4)),
     "ring": Entry(ring, 2, "a ring in the plane"),
     "funnel": Entry(funnel, 2, "Neal's funnel between bounds", dims=(2, 4)),
     "lotka_volterra": Entry(lotka_volterra, 8, "counts of predators and their prey"),
