@@ -121,7 +121,14 @@ class Store:
             written.extend(self._insert(rows))
 
         written: list[tuple[Any, ...]] = []
-        self._transaction(write)
+        try:
+            self._transaction(write)
+        except JournalError:
+            raise
+        except BaseException:  # Ctrl-C during the sync shows when all of it is on the disk
+            if self._query("SELECT max(id) FROM events")[0][0] == self.last + len(written):
+                self._count(written)
+            raise
         self._count(written)
 
     def entry(self, key: str) -> Any:
@@ -168,8 +175,8 @@ class Store:
 
     def _transaction(self, write: Any) -> None:
         def run() -> None:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 write()
                 self._connection.execute("COMMIT")
             except BaseException:
