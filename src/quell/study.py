@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quell.checks import choice
+from quell.checks import choice, flag
 from quell.infer import infer
 from quell.interface import explains_unknown_arguments
 from quell.journal.reading import read_evaluated
@@ -132,7 +132,7 @@ def study(
             store.check(name, seed, problem, settings)
     how = {
         "budget": budget, "settings": settings, "timeout": timeout, "retries": retries,
-        "journal_check": journal_check,
+        "journal_check": flag("journal_check", journal_check),
     }  # fmt: skip
     campaign = _Campaign(named, numbers, store, how)
     campaign.run(executor, unit, workers, progress=progress)

@@ -428,6 +428,10 @@ class TestPlaces:
         with pytest.raises(JournalError, match="is a folder"):
             run(tmp_path)
 
+    def test_a_name_that_is_too_long(self, tmp_path):
+        with pytest.raises(JournalError, match="cannot be one: File name too long"):
+            run(tmp_path / ("a" * 400))
+
     def test_no_journal_to_read(self, path):
         with pytest.raises(JournalError, match="there is no journal"):
             read_journal(path)

@@ -49,7 +49,7 @@ def check_noise_guess(guess: Any, noise: Noise) -> float | None:
     if noise == "exact":
         raise ValueError(f'noise_guess must be None when noise="exact", got {guess!r}')
     guess = number("noise_guess", guess)
-    if not 0.0 < guess < inf:
+    if not 0.0 < guess <= LARGEST_NOISE_SD:
         raise ValueError(f"noise_guess must be a positive, finite SD, got {guess!r}")
     return guess
 
