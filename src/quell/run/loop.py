@@ -168,11 +168,13 @@ class Loop:
     def give_up(self, failure: str) -> None:
         """End the run: nearly everything fails."""
         self.reasons.append(failure)
-        result = self.result() if self.session.engine.settled.history else None
+        engine = self.session.engine
+        result = self.result() if engine.settled.history else None
+        go_on = ", and a new run goes on from there with it as evaluations=" if result else ""
         raise InferenceFailed(
             f"{failure}. Make sure that the target works where the plausible box is; the "
-            "exception's 'evaluations' has all points and errors",
-            self.session.engine.table,
+            f"exception's 'evaluations' has all points and errors{go_on}",
+            engine.table,
             result,
         )
 

@@ -15,6 +15,9 @@ from quell.vbmc.evidence import Evidence
 from quell.vbmc.settle import are_all_given
 from quell.vbmc.state import Action
 
+#: So many failed evaluations at the end of a run are no accident any more.
+MANY_FAILED = 10
+
 
 def make_result(
     problem: Problem,
@@ -54,6 +57,7 @@ def make_result(
             *_caveats(
                 chosen,
                 history,
+                table,
                 proper=proper,
                 all_given=all_given,
                 n_accidents=n_accidents,
@@ -77,10 +81,16 @@ def make_result(
 
 
 def _caveats(
-    chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False,
-    n_accidents: int = 0,
+    chosen: Iteration, history: Sequence[Iteration], table: Evaluations, *, proper: bool,
+    all_given: bool = False, n_accidents: int = 0,
 ) -> list[str]:  # fmt: skip
     caveats = []
+    n_failed = _failed_at_the_end(table)
+    if n_failed >= MANY_FAILED:
+        caveats.append(
+            f"the last {n_failed} evaluations failed, and nothing was learnt from them "
+            f"({printable(table.error[-1])}): mend that, and go on from here by evaluations="
+        )
     if n_accidents:
         what = "evaluation gave -inf" if n_accidents == 1 else "evaluations gave -inf"
         were = "was" if n_accidents == 1 else "were"
@@ -106,6 +116,12 @@ def _caveats(
     if not proper:
         caveats.append("the prior is improper, so the evidence is not defined")
     return caveats
+
+
+def _failed_at_the_end(table: Evaluations) -> int:
+    """How many evaluations in a row failed at the end, for another reason than zero density."""
+    answered = np.flatnonzero(table.ok | table.zero_density)
+    return len(table) - int(answered.max(initial=-1)) - 1
 
 
 def why_nothing(table: Evaluations, reasons: Sequence[str], *, noise_is_open: bool) -> str:
