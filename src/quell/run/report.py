@@ -15,6 +15,8 @@ from quell.vbmc.evidence import Evidence
 from quell.vbmc.settle import are_all_given
 from quell.vbmc.state import Action
 
+#: Nats between values beyond which an error of the algorithm is put down to them.
+LARGEST_SPREAD = 1e10
 #: So many failed evaluations at the end of a run are no accident any more.
 MANY_FAILED = 10
 
@@ -57,11 +59,11 @@ def make_result(
             *_caveats(
                 chosen,
                 history,
-                table,
                 proper=proper,
                 all_given=all_given,
                 n_accidents=n_accidents,
             ),
+            *_breakdown(table),
         ),
         solution=solution,
         history=[iteration.as_row() for iteration in history],
@@ -81,16 +83,10 @@ def make_result(
 
 
 def _caveats(
-    chosen: Iteration, history: Sequence[Iteration], table: Evaluations, *, proper: bool,
-    all_given: bool = False, n_accidents: int = 0,
+    chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False,
+    n_accidents: int = 0,
 ) -> list[str]:  # fmt: skip
     caveats = []
-    n_failed = _failed_at_the_end(table)
-    if n_failed >= MANY_FAILED:
-        caveats.append(
-            f"the last {n_failed} evaluations failed, and nothing was learnt from them "
-            f"({printable(table.error[-1])}): mend that, and go on from here by evaluations="
-        )
     if n_accidents:
         what = "evaluation gave -inf" if n_accidents == 1 else "evaluations gave -inf"
         were = "was" if n_accidents == 1 else "were"
@@ -118,10 +114,28 @@ def _caveats(
     return caveats
 
 
-def _failed_at_the_end(table: Evaluations) -> int:
-    """How many evaluations in a row failed at the end, for another reason than zero density."""
+def about_values(table: Evaluations) -> str:
+    """What to say where the algorithm broke down over values beyond what it can compute with."""
+    values = table.log_joint[table.ok]
+    if not len(values) or values.max() - values.min() < LARGEST_SPREAD:
+        return ""
+    return (
+        f". Log-likelihood and log prior together are from {values.min():.2g} to "
+        f"{values.max():.2g}, too far apart to compute with: are both logarithms, in the right "
+        "units? Return -inf where the density is zero, or make the plausible box narrower"
+    )
+
+
+def _breakdown(table: Evaluations) -> list[str]:
+    """That all of the last evaluations failed, for another reason than zero density, if so."""
     answered = np.flatnonzero(table.ok | table.zero_density)
-    return len(table) - int(answered.max(initial=-1)) - 1
+    n_failed = len(table) - int(answered.max(initial=-1)) - 1
+    if n_failed < MANY_FAILED:
+        return []
+    return [
+        f"the last {n_failed} evaluations failed, and nothing was learnt from them "
+        f"({printable(table.error[-1])}): mend that, and go on from here by evaluations="
+    ]
 
 
 def why_nothing(table: Evaluations, reasons: Sequence[str], *, noise_is_open: bool) -> str:
