@@ -409,8 +409,13 @@ class TestDamage:
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA user_version = 99")
         connection.close()
-        with pytest.raises(JournalError, match="format 99"):
-            run(path)
+        before = path.read_bytes()
+        for look in (run, read_journal):
+            with pytest.raises(JournalError, match=r"format 99, .* install the latest one"):
+                look(path)
+        with pytest.raises(quell.FileError, match="format 99"):
+            quell.load(path)
+        assert path.read_bytes() == before
 
     def test_an_empty_file_is_a_new_journal(self, path, whole):
         path.touch()
