@@ -62,3 +62,22 @@ def test_the_most_negative_number_is_zero_density():
 def test_values_that_cannot_be_computed_with_are_named():
     with pytest.raises(InferenceFailed, match=r"together are from -.*e\+2.*, too far apart"):
         run(make(lambda theta: 1e20 * normal(theta), noise="exact"))
+
+
+def test_a_prior_that_stops_working_is_named():
+    calls = iter(range(10**9))
+
+    def prior(theta):
+        if next(calls) > 40:
+            raise OSError("no data base")
+        return normal(theta)
+
+    with pytest.raises(InferenceFailed, match="it has to give the same every time") as caught:
+        run(make(normal, noise="exact", prior=prior), budget=20)
+    assert len(caught.value.evaluations) == 10
+
+
+def test_absurd_sds_make_no_endless_figures():
+    result = run(make(lambda theta: (normal(theta), 1e-290)), budget=30)
+    assert result.status == "suspect"
+    assert max(map(len, result.reasons)) < 400
