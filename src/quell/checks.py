@@ -1,9 +1,9 @@
 """Input checks shared by every room: a bad value fails at once, by name.
 
 Each function returns the checked value, or raises an exception that names the argument, what it
-must be and what it is. Single values first: `integer`, `number`, `seconds`, `flag`, `choice` and
-`generator`. Then arrays, which are returned as float arrays that the caller owns; their errors
-name the offending coordinate.
+must be and what it is. Single values first: `integer`, `number`, `seconds`, `flag`, `function`,
+`choice` and `generator`. Then arrays, which are returned as float arrays that the caller owns;
+their errors name the offending coordinate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -99,6 +99,20 @@ def flag(argument: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{argument} must be True or False, got {value!r}")
     return bool(value)
+
+
+def function(argument: str, value: Any) -> None:
+    """``TypeError`` for what cannot be called.
+
+    >>> function("simulate", 3)
+    Traceback (most recent call last):
+        ...
+    TypeError: simulate must be a function, got an object of type int
+    """
+    if not callable(value):
+        raise TypeError(
+            f"{argument} must be a function, got an object of type {type(value).__name__}"
+        )
 
 
 def choice(argument: str, value: Any, options: Sequence[Name]) -> Name:
