@@ -109,11 +109,39 @@ class TestChoices:
         with pytest.raises(ValueError, match="how must be one of 'sample', 'map', got"):
             checks.choice("how", value, self.OPTIONS)
 
+    def test_for_what_is_no_text_nothing_is_suggested(self):
+        with pytest.raises(ValueError, match=r"got None$"):
+            checks.choice("noise", None, ("unknown", "exact"))
+
     def test_the_nearest_is_suggested(self):
         with pytest.raises(ValueError, match="got 'Sampel'; did you mean 'sample'"):
             checks.choice("how", "Sampel", self.OPTIONS)
         with pytest.raises(ValueError, match=r"got 'zzz'$"):
             checks.choice("how", "zzz", self.OPTIONS)
+
+
+class TestArrays:
+    @pytest.mark.parametrize(
+        ("value", "why"),
+        [
+            (np.ma.array([1.0, 2.0], mask=[True, False]), "masked"),
+            ([10**400, 0], "too large"),
+            (["1"], "got the text '1'"),
+            ([1j], "complex"),
+        ],
+    )
+    def test_what_is_no_array_of_numbers_is_refused(self, value, why):
+        with pytest.raises(ValueError, match=f"^x must be an array of real numbers: .*{why}"):
+            checks.as_floats("x", value)
+
+    def test_a_mask_that_hides_nothing_does_no_harm(self):
+        assert checks.as_floats("x", np.ma.array([1.0, 2.0])).tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("name", ["", " ", "\t"])
+def test_a_name_that_shows_nothing_is_refused(name):
+    with pytest.raises(ValueError, match="names must be non-empty strings"):
+        checks.coordinate_names(["a", name], 2)
 
 
 def test_generators():

@@ -1,9 +1,9 @@
 """Input checks shared by every room: a bad value fails at once, by name.
 
 Each function returns the checked value, or raises an exception that names the argument, what it
-must be and what it is. Single values first: `integer`, `number`, `seconds`, `flag`, `choice` and
-`generator`. Then arrays, which are returned as float arrays that the caller owns; their errors
-name the offending coordinate.
+must be and what it is. Single values first: `integer`, `number`, `seconds`, `flag`, `function`,
+`choice` and `generator`. Then arrays, which are returned as float arrays that the caller owns;
+their errors name the offending coordinate.
 """
 
 from collections.abc import Iterable, Sequence
@@ -101,6 +101,20 @@ def flag(argument: str, value: Any) -> bool:
     return bool(value)
 
 
+def function(argument: str, value: Any) -> None:
+    """``TypeError`` for what cannot be called.
+
+    >>> function("simulate", 3)
+    Traceback (most recent call last):
+        ...
+    TypeError: simulate must be a function, got an object of type int
+    """
+    if not callable(value):
+        raise TypeError(
+            f"{argument} must be a function, got an object of type {type(value).__name__}"
+        )
+
+
 def choice(argument: str, value: Any, options: Sequence[Name]) -> Name:
     """``value`` if it is one of the options; else ``ValueError`` that suggests the nearest.
 
@@ -124,7 +138,8 @@ def did_you_mean(value: Any, options: Iterable[str]) -> str:
     """
     from difflib import get_close_matches  # only where there is an error to report
 
-    near = get_close_matches(str(value).lower(), options, n=1, cutoff=SIMILAR)
+    name = value.lower() if isinstance(value, str) else ""
+    near = get_close_matches(name, options, n=1, cutoff=SIMILAR)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
@@ -196,7 +211,7 @@ def coordinate_names(names: Sequence[str] | None, dimension: int) -> tuple[str, 
             f"names must be a sequence of strings, whose order counts, got a {type(names).__name__}"
         )
     names = tuple(names)
-    if not all(isinstance(name, str) and name for name in names):
+    if not all(isinstance(name, str) and name.strip() for name in names):
         raise ValueError(f"names must be non-empty strings, got {list(names)!r}")
     if len(names) != dimension:
         raise ValueError(f"names has {len(names)} entries, expected {dimension}")
@@ -207,8 +222,10 @@ def coordinate_names(names: Sequence[str] | None, dimension: int) -> tuple[str, 
 
 
 def as_floats(argument: str, value: ArrayLike) -> FloatArray:
-    """A float64 copy of ``value``; complex, text and ragged input is refused."""
+    """A float64 copy of ``value``; complex, text, masked and ragged input is refused."""
     try:
+        if np.ma.is_masked(value):
+            raise ValueError("got masked entries")
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
             objects = np.asarray(value, dtype=object)
@@ -216,7 +233,7 @@ def as_floats(argument: str, value: ArrayLike) -> FloatArray:
             if text:
                 raise ValueError(f"got the text {text[0]!r}")
             array = objects.astype(np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{argument} must be an array of real numbers: {error}") from None
     return np.array(array, dtype=np.float64)
 

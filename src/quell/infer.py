@@ -7,7 +7,7 @@ from os import PathLike
 
 from numpy.typing import ArrayLike
 
-from quell.checks import integer
+from quell.checks import flag, integer
 from quell.evaluations import Evaluations
 from quell.interface import explains_unknown_arguments
 from quell.problem import Problem
@@ -142,6 +142,7 @@ def infer(
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be callable, got {type(callback).__name__}")
     retries = integer("retries", retries, least=0)
+    journal_check = flag("journal_check", journal_check)
     check_progress(progress)
     with Progress(enabled=progress) as display:
         session = Session.begin(

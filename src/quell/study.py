@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from quell.checks import choice
+from quell.checks import choice, flag, integer, seconds
 from quell.infer import infer
 from quell.interface import explains_unknown_arguments
 from quell.journal.reading import read_evaluated
@@ -126,14 +126,16 @@ def study(
         check_executor(executor)
         for name, problem in named.items():
             refuse_unless_sendable(executor, f"the problem {name!r}", problem)
+    how = {
+        "budget": budget, "settings": settings,
+        "timeout": None if timeout is None else seconds("timeout", timeout),
+        "retries": integer("retries", retries, least=0),
+        "journal_check": flag("journal_check", journal_check),
+    }  # fmt: skip
     store = StudyFolder(folder)
     for name, problem in named.items():
         for seed in numbers:
             store.check(name, seed, problem, settings)
-    how = {
-        "budget": budget, "settings": settings, "timeout": timeout, "retries": retries,
-        "journal_check": journal_check,
-    }  # fmt: skip
     campaign = _Campaign(named, numbers, store, how)
     campaign.run(executor, unit, workers, progress=progress)
     return campaign.result()
@@ -263,6 +265,10 @@ def _line(row: Row) -> str:
 def _named(problems: Any) -> dict[str, Problem]:
     if isinstance(problems, Problem):
         raise TypeError("problems must be a dictionary or a list of problems, got a single one")
+    if not isinstance(problems, Iterable):
+        raise TypeError(
+            f"problems must be a dictionary or a list of problems, got {type(problems).__name__}"
+        )
     if isinstance(problems, Mapping):
         named = dict(problems)
     else:

@@ -174,3 +174,20 @@ class TestPredictions:
     def test_a_statistic_must_not_change_its_length(self, result):
         with pytest.raises(ValueError, match="gives 1 numbers for the observed data, 4 for"):
             predictive_check(result, simulate, np.zeros(1), lambda data: data, n=5)
+        with pytest.raises(TypeError, match=r"statistic must be a function, got .* float"):
+            predictive_check(result, simulate, np.zeros(4), 0.5)
+
+    @pytest.mark.parametrize("where", ["20 of 20 simulated", "the observed data"])
+    def test_what_is_not_defined_is_no_evidence(self, result, where):
+        observed = np.full(4, 99.0)
+
+        def statistic(data):
+            is_observed = data is observed
+            return np.nan if is_observed == (where == "the observed data") else 0.0
+
+        with pytest.raises(ValueError, match=f"statistic is nan for .*{where}"):
+            predictive_check(result, simulate, observed, statistic, n=20)
+
+    def test_a_simulator_that_is_none(self):
+        with pytest.raises(TypeError, match=r"simulate must be a function, got .* int"):
+            calibrate(normal_mean, 3, observed=np.zeros(4))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from helpers.cases import make_case, rounded
-from helpers.vbmc import make_iteration
+from helpers.vbmc import make_iteration, make_table, unbounded_problem
 
 from quell.diagnostics import Finding, Verdict
 from quell.diagnostics.stability import Stability, difference, evaluations_needed, stability
@@ -18,14 +18,21 @@ def solution():
     return make_case().solution
 
 
-def run_of(solution, n=20, odd=(), chosen=-1, **changes):
-    """The stability after n iterations of five evaluations; ``odd`` ones have another solution."""
+def run_of(solution, n=20, odd=(), chosen=-1, broken=None, after=np.nan, **changes):
+    """The stability after n iterations of five evaluations; ``odd`` ones have another solution.
+
+    From evaluation ``broken`` on all have the value ``after``.
+    """
     elsewhere = replace(solution, mixture=rounded((2.0, 0.0)))
     history = [
         make_iteration(i, solution=elsewhere if i in odd else solution, **changes.get(str(i), {}))
         for i in range(1, n + 1)
     ]
-    return stability(history[chosen], history)
+    values = np.zeros(5 + 5 * n)
+    if broken is not None:
+        values[broken:] = after
+    table = make_table(unbounded_problem(2), np.zeros((len(values), 2)), values)
+    return stability(history[chosen], history, table)
 
 
 def test_all_the_same(solution):
@@ -41,6 +48,14 @@ def test_too_short(solution):
     assert found.is_too_short
     assert found.evaluations == found.possible == NEEDED - 5
     assert run_of(solution, n=NEEDED // 5 + 1).is_stable
+
+
+def test_failed_evaluations_do_not_count(solution):
+    """A simulator that has broken down moves no answer."""
+    found = run_of(solution, broken=30)
+    assert found == Stability(20, NEEDED, 20, 0.0, 0.0)
+    assert found.is_too_short
+    assert run_of(solution, broken=30, after=-np.inf).is_stable  # zero density is an answer
 
 
 def test_it_moved_some_time_ago(solution):

@@ -53,3 +53,10 @@ def test_other_parameters_are_refused():
         join_evaluations([table([[1, 2]], [0.0]), table([[1, 2]], [0.0], names=("a", "c"))])
     with pytest.raises(ValueError, match="at least one result"):
         join_evaluations([])
+
+
+def test_what_has_no_evaluations_is_refused():
+    with pytest.raises(TypeError, match=r"runs\[1\] must be a result or a table .* got str"):
+        join_evaluations([table([[1, 2]], [0.0]), "fit.quell"])
+    with pytest.raises(TypeError, match="must be a list of results or tables, got NoneType"):
+        join_evaluations(None)

@@ -399,6 +399,15 @@ class TestStudies:
         assert study.rows[0].problem == "a/1"
         assert "12 evaluations so far" in study.table()
 
+    def test_journals_of_other_runs_are_not_the_studys(self, folder, tmp_path):
+        one = next(folder.glob("b*.quelljournal"))
+        shutil.copy(one, tmp_path / "mine.quelljournal")
+        with pytest.raises(FileError, match="a folder without runs of a study: give the path of"):
+            quell.load(tmp_path)
+        copy = shutil.copytree(folder, tmp_path / "copy")
+        shutil.copy(one, copy / "mine.quelljournal")
+        assert len(quell.load(copy).rows) == 2
+
     def test_other_folders(self, tmp_path):
         with pytest.raises(FileError, match="a folder without runs of a study"):
             quell.load(tmp_path)

@@ -90,6 +90,12 @@ class TestBudget:
                        progress=False)  # fmt: skip
         assert result.evaluations.n_counted == 12
 
+    def test_the_check_of_a_journal_is_on_or_off(self, tmp_path):
+        with pytest.raises(TypeError, match="journal_check must be True or False, got None"):
+            infer(make(normal), journal_check=None)
+        with pytest.raises(TypeError, match="journal_check must be True or False, got 0"):
+            quell.study({"a": make(normal)}, folder=tmp_path, journal_check=0)
+
     @pytest.mark.parametrize("budget", [100.5, np.nan, INF, "100", True, -1.0])
     def test_what_is_none(self, budget):
         with pytest.raises(ValueError, match="budget must be"):

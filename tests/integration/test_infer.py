@@ -452,6 +452,26 @@ class TestFailures:
             run(make(target, noise="exact"), budget=10, settings=settings)
         assert len(caught.value.evaluations) == 10
 
+    def test_a_target_that_breaks_down_makes_no_answer_stable(self):
+        def breaks_down(after):
+            calls = iter(range(10**6))
+
+            def target(theta):
+                if next(calls) >= after:
+                    raise OSError("no licence")
+                return normal(theta)
+
+            return make(target, noise="exact")
+
+        result = run(breaks_down(after=20), budget=60)
+        assert result.status == "too short to tell"
+        assert "the last 40 evaluations failed" in result.reasons[-1]
+        assert "OSError: no licence" in result.reasons[-1]
+        with pytest.raises(InferenceFailed, match="a new run goes on from there") as caught:
+            run(breaks_down(after=12), budget=100)
+        again = run(make(normal, noise="exact"), budget=10, evaluations=caught.value.evaluations)
+        assert again.evaluations.n_failed == 49
+
     def test_zero_density_in_most_of_the_box_is_no_reason_to_give_up(self):
         def target(theta):
             return normal(theta) if theta[0] > 2.4 else -INF

@@ -409,8 +409,13 @@ class TestDamage:
         with sqlite3.connect(path) as connection:
             connection.execute("PRAGMA user_version = 99")
         connection.close()
-        with pytest.raises(JournalError, match="format 99"):
-            run(path)
+        before = path.read_bytes()
+        for look in (run, read_journal):
+            with pytest.raises(JournalError, match=r"format 99, .* install the latest one"):
+                look(path)
+        with pytest.raises(quell.FileError, match="format 99"):
+            quell.load(path)
+        assert path.read_bytes() == before
 
     def test_an_empty_file_is_a_new_journal(self, path, whole):
         path.touch()
@@ -427,6 +432,10 @@ class TestPlaces:
     def test_a_folder_itself(self, tmp_path):
         with pytest.raises(JournalError, match="is a folder"):
             run(tmp_path)
+
+    def test_a_name_that_is_too_long(self, tmp_path):
+        with pytest.raises(JournalError, match="cannot be one: File name too long"):
+            run(tmp_path / ("a" * 400))
 
     def test_no_journal_to_read(self, path):
         with pytest.raises(JournalError, match="there is no journal"):

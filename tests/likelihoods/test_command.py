@@ -53,6 +53,7 @@ def test_what_the_program_is_told():
 @pytest.mark.parametrize(
     ("text", "match"),
     [
+        (r"sys.stderr.write('\x1b[2J'); sys.exit(3)", r"standard error: \\x1b\[2J"),
         ("sys.stderr.write('no model'); sys.exit(3)", "exit code 3; standard error: no model"),
         ("os.kill(os.getpid(), 9)", "signal SIGKILL"), ("pass", "no answer"),
         ("print('hello')", "cannot be read: 'hello'"), ("print('1 2 3')", "one or two numbers"),
@@ -228,7 +229,8 @@ def test_travels_to_other_processes():
     [
         ("ls -l", {}, "list of the program"),
         ([], {}, "non-empty"),
-        ([3], {}, "expected str"),
+        ([3], {}, "list of strings"),
+        ([sys.executable, "a\0b"], {}, "without zero characters"),
         (["quell-has-no-such-program"], {}, "no program"),
         ([sys.executable], {"timeout": 0}, "timeout"),
         ([sys.executable], {"cwd": "quell-has-no-such-folder"}, "cwd"),

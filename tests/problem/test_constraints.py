@@ -32,6 +32,7 @@ def test_problems_without_one_have_no_support_of_their_own():
         (lambda theta: theta[0] - theta[1], TypeError, "must return True or False"),
         (lambda theta: theta < 1, TypeError, "must return True or False"),
         (lambda theta: bool(theta[0] > 2), ValueError, "move the box"),
+        (lambda theta: theta[2] > 0, ValueError, r"failed at theta = \[.* with IndexError"),
     ],
 )
 def test_what_cannot_be_a_constraint_is_refused(constraint, error, message):

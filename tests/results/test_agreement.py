@@ -40,7 +40,7 @@ def test_runs_that_agree_vouch_for_each_other(result):
 
 
 def test_the_one_that_disagrees_is_named(result):
-    found = diagnose({"a": result, "b": moved(result, 2.0), "c": result})
+    found = diagnose({"a": result, "b": moved(result, 2.0), "c": moved(result, 0.001)})
     assert found.disagreeing == ("b",)
     assert found.answer == "not yet"
     assert "(b)" in found.reasons[0]
@@ -67,7 +67,7 @@ def test_runs_with_something_against_them_do_not_vouch(result):
     finding = replace(result.findings[0], text="something is wrong")
     verdict = replace(result.verdict, findings=(finding,))
     wrong = replace(result, verdict=verdict)
-    found = diagnose([wrong, wrong, result])
+    found = diagnose([wrong, moved(wrong, 0.001), moved(result, 0.002)])
     assert found.answer == "no"
     assert "2 of the 3 runs" in found.reasons[0]
 
@@ -79,6 +79,10 @@ def test_bad_input(result):
         diagnose([result])
     with pytest.raises(TypeError, match=r"must be a quell\.Result, got int"):
         diagnose([result, 3])
+    with pytest.raises(TypeError, match="must be a list of results, got NoneType"):
+        diagnose(None)
+    with pytest.raises(ValueError, match="'run 1' and 'run 3' are the same run"):
+        diagnose([result, moved(result, 0.1), moved(result)])
     other = replace(result, problem=result.problem | {"upper": [99.0]})
     with pytest.raises(ValueError, match=r"'run 1' and 'run 2' differ in upper: .* and \[99.0\]"):
         diagnose([result, other])

@@ -254,8 +254,14 @@ class TestMarginal:
         posterior = make_posterior("bounded", "unbounded")
         with pytest.raises(ValueError, match=r"unknown parameter 'nope'.*p_bounded"):
             posterior.marginal("nope")
-        with pytest.raises((IndexError, ValueError)):
+        with pytest.raises(ValueError, match=r"parameter must be less than 2, .* got 2"):
             posterior.marginal(2)
+        with pytest.raises(ValueError, match="parameter must be an integer of at least -2"):
+            posterior.marginal(-3)
+
+    def test_what_is_no_point(self):
+        with pytest.raises(ValueError, match="theta must be an array of real numbers"):
+            make_posterior("bounded").log_density("here")
 
     @property_test
     @given(

@@ -212,6 +212,8 @@ def test_another_problem_is_refused_before_anything_runs(tmp_path):
         ({"seeds": [1, None]}, ValueError, "seeds"), ({"seeds": [-1]}, ValueError, "seed"),
         ({"budget": 0}, ValueError, "budget"), ({"settings": "fast"}, TypeError, "settings"),
         ({"executor": 3}, TypeError, "executor"), ({"workers": 2}, ValueError, "executor="),
+        ({"timeout": "1"}, ValueError, "timeout"), ({"retries": -1}, ValueError, "retries"),
+        ({"problems": None}, TypeError, "got NoneType"),
         ({"unit": "job"}, ValueError, "unit"), ({"folder": 3}, TypeError, "folder"),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ from quell.arrays import FloatArray
 from quell.calibration.ranks import RANK_DRAWS, rank, rank_p_values
 from quell.calibration.shares import wilson_interval
 from quell.calibration.tarp import tarp_shares, uniform_p_value
-from quell.checks import integer
+from quell.checks import function, integer
 from quell.problem import Problem
 from quell.problem.drawing import draw_from_prior
 from quell.progress import Choice
@@ -221,6 +221,7 @@ def calibrate(
     (3, 45)
     """
     runs = integer("runs", runs, least=1)
+    function("simulate", simulate)
     base = _checked(problem, observed)
     check_budget(budget, base)
     truth = _draw(base, result, runs, seed)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray
-from quell.checks import integer
+from quell.checks import function, integer
 from quell.results import Result
 from quell.streams import rng_for_calibration
 
@@ -79,6 +79,8 @@ def predictive_check(
     True
     """
     n = integer("n", n, least=1)
+    function("simulate", simulate)
+    function("statistic", statistic)
     seen = np.atleast_1d(np.asarray(statistic(observed), dtype=float)).ravel()
     theta = result.posterior.sample(n, rng_for_calibration(seed))
     made = np.array(
@@ -92,6 +94,13 @@ def predictive_check(
         raise ValueError(
             f"statistic gives {len(seen)} numbers for the observed data, {made.shape[1]} for "
             "simulated ones: it must give as many for both"
+        )
+    bad = int(np.isnan(made).any(axis=1).sum())
+    if bad or np.isnan(seen).any():
+        where = f"{bad} of {n} simulated data sets" if bad else "the observed data"
+        raise ValueError(
+            f"statistic is nan for {where}: choose one that is defined for all data the model can "
+            "make"
         )
     above = np.mean(made > seen, axis=0) + 0.5 * np.mean(made == seen, axis=0)
     return PredictiveCheck(seen, made, np.asarray(above))

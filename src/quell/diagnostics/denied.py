@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from quell.diagnostics.case import CAUTION, Case, numbered
-from quell.diagnostics.finding import Finding
+from quell.diagnostics.finding import Finding, shown
 from quell.gp.pooling import pooled_mean
 from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
@@ -54,8 +54,8 @@ def denied_by_surrogate(case: Case) -> Finding:
     if len(lost):
         found = numbered(seen.row[lost])
         text = (
-            f"the answer denies {found}: a value {figure:.0f} nats above what the surrogate says "
-            "there. Evaluate there again; if it is no error, begin a new run there (start=)"
+            f"the answer denies {found}: a value {shown(figure)} nats above what the surrogate "
+            "says there. Evaluate there again; if it is no error, begin a new run there (start=)"
         )
     return Finding("denied_nats", figure, DENIED, text)
 

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+#: Larger figures are written as powers of ten.
+LARGEST_IN_FULL = 1e7
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -35,3 +38,12 @@ class Finding:
     def against(self) -> bool:
         """Whether it speaks against the answer."""
         return bool(self.text)
+
+
+def shown(figure: float, digits: int = 0) -> str:
+    """A figure as it stands in a text; in full only where that can be read.
+
+    >>> shown(3.14, 1), shown(163.0), shown(1.7e300)
+    ('3.1', '163', '1.7e+300')
+    """
+    return f"{figure:.{digits}f}" if abs(figure) < LARGEST_IN_FULL else f"{figure:.2g}"

@@ -10,7 +10,7 @@ term of the log evidence.
 import numpy as np
 
 from quell.diagnostics.case import N_DRAWS, Case
-from quell.diagnostics.finding import Finding
+from quell.diagnostics.finding import Finding, shown
 from quell.vbmc import Solution
 
 #: With fewer effective draws even a mean is known to a tenth of an SD only.
@@ -43,7 +43,7 @@ def unknown_shape(case: Case) -> Finding:
     if not figure <= LARGEST_CONVEXITY:
         text = (
             "the surrogate knows the log density within the posterior only to an SD of "
-            f"{np.sqrt(2 * figure):.1f} nats: use a larger budget"
+            f"{shown(np.sqrt(2 * figure), 1)} nats: use a larger budget"
         )
     return Finding("convexity", figure, LARGEST_CONVEXITY, text)
 

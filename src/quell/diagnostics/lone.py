@@ -8,7 +8,7 @@ falls off altogether is either a value that is wrong, or the first that was foun
 import numpy as np
 
 from quell.diagnostics.case import CAUTION, Case, numbered
-from quell.diagnostics.finding import Finding
+from quell.diagnostics.finding import Finding, shown
 from quell.vbmc.low_values import resolved_depth
 
 
@@ -23,8 +23,8 @@ def lone_peak(case: Case) -> Finding:
     figure, text = float(seen.y[best] - seen.y[next_best]) - noise, ""
     if figure > limit:
         text = (
-            f"{numbered([int(seen.row[best])])} is {figure:.0f} nats above all other evaluations: "
-            "either the value is wrong, or the posterior was seen only there. Evaluate it again; "
-            "if it is right, use a larger budget, and begin there (start=)"
+            f"{numbered([int(seen.row[best])])} is {shown(figure)} nats above all other "
+            "evaluations: either the value is wrong, or the posterior was seen only there. "
+            "Evaluate it again; if it is right, use a larger budget, and begin there (start=)"
         )
     return Finding("lone_peak_nats", figure, limit, text)

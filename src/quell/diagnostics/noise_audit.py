@@ -12,6 +12,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.diagnostics.case import Case, numbered
+from quell.diagnostics.finding import shown
 from quell.diagnostics.residuals import FEWEST, OUTLYING, signal_residuals, typical_size
 from quell.evaluations import Evaluations
 from quell.evaluations.repeated import SetAside, disagreement
@@ -110,7 +111,7 @@ def about_wrong_values(set_aside: Sequence[SetAside], taken: float) -> tuple[str
         text += "the same point contradict"
         off = np.array([one.off for one in set_aside])
         if np.isfinite(off).any():
-            text += f", by up to {np.nanmax(np.abs(off)):.0f} nats"
+            text += f", by up to {shown(np.nanmax(np.abs(off)))} nats"
         texts.append(text)
     if taken != 1.0:
         texts.append(f"the reported SDs were taken {taken:g} times, as the evaluations say")

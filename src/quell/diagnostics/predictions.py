@@ -9,7 +9,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.diagnostics.case import Case, numbered
-from quell.diagnostics.finding import Finding
+from quell.diagnostics.finding import Finding, shown
 from quell.diagnostics.relearnt import relearnt_error
 from quell.diagnostics.residuals import NORMAL_MEDIAN, OUTLYING
 from quell.distances import squared_distances
@@ -29,8 +29,8 @@ def prediction_errors(case: Case) -> Finding:
     if not figure <= LARGEST_MEDIAN:
         text = (
             f"the surrogate does not predict the evaluations: half of them are off by more than "
-            f"{figure:.1f} of its SDs. If the target is noisy, say so (noise=); otherwise it is "
-            "rougher than a Gaussian process: use tighter bounds or other parameters"
+            f"{shown(figure, 1)} of its SDs. If the target is noisy, say so (noise=); otherwise it "
+            "is rougher than a Gaussian process: use tighter bounds or other parameters"
         )
     return Finding("median_prediction_error", figure, LARGEST_MEDIAN, text)
 
@@ -63,9 +63,9 @@ def odd_ones(case: Case) -> Finding:
         found = numbered(_rows(case, data.x[worst]))
         are = "is" if len(worst) == 1 else "are"
         text = (
-            f"{found} {are} off by up to {np.abs(error[worst]).max():.0f} nats from what the other "
-            "evaluations say: values that are wrong spoil the surrogate. See what the target did "
-            "there, and let it fail instead of returning such values"
+            f"{found} {are} off by up to {shown(np.abs(error[worst]).max())} nats from what the "
+            "other evaluations say: values that are wrong spoil the surrogate. See what the target "
+            "did there, and let it fail instead of returning such values"
         )
     return Finding("odd_one_out", float(size.max(initial=0.0)), OUTLYING, text)
 

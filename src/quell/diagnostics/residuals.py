@@ -15,7 +15,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.diagnostics.case import Case, numbered
-from quell.diagnostics.finding import Finding
+from quell.diagnostics.finding import Finding, shown
 from quell.gp.model import mean_function
 from quell.gp.pooling import pooled_mean
 from quell.vbmc.low_values import resolved_depth
@@ -98,8 +98,8 @@ def residual_scale(case: Case) -> Finding:
     limit = LARGEST_SCALE / (1.0 - Z95 * MEDIAN_SD / float(np.sqrt(n)))  # chance allowed for
     if scale > limit:
         text = (
-            f"residuals are {scale:.1f} times the reported SDs: the target's noise is larger than "
-            "it says. Report larger SDs, or leave that to the surrogate (noise='unknown')"
+            f"residuals are {shown(scale, 1)} times the reported SDs: the target's noise is larger "
+            "than it says. Report larger SDs, or leave that to the surrogate (noise='unknown')"
         )
     return Finding("residual_scale", scale, limit, text)
 
@@ -136,8 +136,8 @@ def outliers(case: Case) -> Finding:
     if len(off):
         are = "is" if len(off) == 1 else "are"
         text = (
-            f"{numbered(off)} {are} off by up to {size[0]:.0f} SDs: outliers, which noise of the "
-            "reported size does not make. See what the target did there, and let it fail instead "
-            "of returning such values"
+            f"{numbered(off)} {are} off by up to {shown(size[0])} SDs: outliers, which noise of "
+            "the reported size does not make. See what the target did there, and let it fail "
+            "instead of returning such values"
         )
     return Finding("largest_residual", float(size.max(initial=0.0)), OUTLYING, text)

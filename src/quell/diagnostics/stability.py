@@ -9,7 +9,9 @@ moves them by as much, and their SDs say so. The answer is stable if all solutio
 (D + 2) evaluations agree with it, those after it too: a fifth of the paper's budget. How this was
 chosen: docs/experiments/honesty.md.
 
-An iteration that promises more than was ever seen is no solution, and does not count.
+An iteration that promises more than was ever seen is no solution, and does not count. Nor do
+evaluations that failed, for whatever reason other than zero density: of a simulator that has broken
+down nothing is learnt, and no answer moves.
 """
 
 from collections.abc import Sequence
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from quell.evaluations import Evaluations
 from quell.mixture.divergence import gaussian_skl
 from quell.vbmc import Iteration
 from quell.vbmc.coordinates import Carried
@@ -66,23 +69,30 @@ def evaluations_needed(dimension: int) -> int:
     return STABLE_FOR * (dimension + 2)
 
 
-def stability(chosen: Iteration, history: Sequence[Iteration]) -> Stability:
-    """How long the answer has been the same, if the ``chosen`` iteration is returned."""
+def stability(
+    chosen: Iteration, history: Sequence[Iteration], evaluations: Evaluations
+) -> Stability:
+    """How long the answer has been the same, if the ``chosen`` iteration is returned.
+
+    ``evaluations`` are those of the whole run.
+    """
     needed = evaluations_needed(chosen.solution.space.dimension)
-    last = agreed = history[-1].n_evaluations
+    failed = np.flatnonzero(~evaluations.ok & ~evaluations.zero_density)
+    rows = [iteration.n_evaluations for iteration in history]
+    counts = [n - int(np.searchsorted(failed, n)) for n in rows]
+    last = agreed = counts[-1]
     differences = [(0.0, 0.0)]
-    for iteration in reversed(history):
+    for iteration, count in zip(reversed(history), reversed(counts), strict=True):
         if not iteration.believable and iteration is not chosen:
             continue
         differences.append(difference(iteration, chosen))
         if not agree(iteration, chosen, *differences[-1]):
             break
-        agreed = iteration.n_evaluations
+        agreed = count
         if last - agreed >= needed:
             break
     changes, gskls = zip(*differences, strict=True)
-    possible = last - history[0].n_evaluations
-    return Stability(last - agreed, needed, possible, max(changes), max(gskls))
+    return Stability(last - agreed, needed, last - counts[0], max(changes), max(gskls))
 
 
 def agree(one: Iteration, other: Iteration, elbo_change: float, gskl: float) -> bool:

@@ -113,7 +113,7 @@ def judge(rng: np.random.Generator, case: Case) -> Verdict:
     """Put an answer to all tests; ``rng`` is for the search for mass that it leaves out."""
     assert case.chosen is not None
     findings = [_made(test, case) for test in (*TESTS, partial(mass_left_out, rng))]
-    return Verdict(stability(case.chosen, case.history), tuple(findings))
+    return Verdict(stability(case.chosen, case.history, case.evaluations), tuple(findings))
 
 
 def _made(test: Callable[[Case], Finding], case: Case) -> Finding:

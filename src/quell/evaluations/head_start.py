@@ -15,7 +15,7 @@ from quell.evaluations.events import NOT_ASKED
 from quell.evaluations.origin import Origin
 from quell.problem import Problem
 from quell.problem.noise import sds_under
-from quell.problem.outcome import ZERO_DENSITY
+from quell.problem.outcome import LOWEST_VALUE, ZERO_DENSITY
 
 if TYPE_CHECKING:
     from quell.evaluations.table import Evaluations
@@ -52,6 +52,7 @@ def from_arrays(
                 f"{argument} must have shape ({n},), one for each point, got {column.shape}"
             )
     value, sd = columns["values"], columns["sds"]
+    value[value < LOWEST_VALUE] = -np.inf
     error = error_texts(errors, value)
     failed = np.array([text != "" for text in error], dtype=bool)
     demand = "must be finite (-inf for zero density; say in errors why there is no value)"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -57,7 +57,9 @@ def join_evaluations(runs: Iterable[Evaluations | HasEvaluations]) -> Evaluation
     >>> len(head_start), len(result.evaluations)
     (30, 35)
     """
-    tables = [run if isinstance(run, Evaluations) else run.evaluations for run in runs]
+    if not isinstance(runs, Iterable):
+        raise TypeError(f"runs must be a list of results or tables, got {type(runs).__name__}")
+    tables = [_table(place, run) for place, run in enumerate(runs)]
     if not tables:
         raise ValueError("runs must have at least one result or table of evaluations, got none")
     joined = _as_given(tables[0], tables[0])
@@ -67,6 +69,15 @@ def join_evaluations(runs: Iterable[Evaluations | HasEvaluations]) -> Evaluation
         new = np.array([key not in known for key in _keys(more)], dtype=bool)
         joined = joined.extend(more.rows(new))
     return joined
+
+
+def _table(place: int, run: Any) -> Evaluations:
+    table = run if isinstance(run, Evaluations) else getattr(run, "evaluations", None)
+    if not isinstance(table, Evaluations):
+        raise TypeError(
+            f"runs[{place}] must be a result or a table of evaluations, got {type(run).__name__}"
+        )
+    return table
 
 
 def _as_given(table: Evaluations, first: Evaluations) -> Evaluations:

@@ -67,6 +67,11 @@ class Journal:
         width = len(self.meta["problem"]["names"])
         return np.array(self.meta["starts"], dtype=np.float64).reshape(-1, width)
 
+    @property
+    def n_rows(self) -> int:
+        """Rows that are on disk."""
+        return self._file.last
+
     def head_start(self) -> Evaluations:
         """The evaluations that the run was given at its beginning, as they are recorded."""
         events = [row.event() for row in self._rows if row.kind == "given"]

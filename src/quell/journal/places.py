@@ -24,14 +24,23 @@ def journal_path(path: str | PathLike[str]) -> Path:
         except (OSError, RuntimeError):
             wrong = "is a link to itself"
         else:
-            if found.is_dir():
-                wrong = "is a folder"
-            elif not found.parent.is_dir():
-                wrong = "is in a folder that does not exist"
-            elif found.is_symlink():
-                wrong = "is a link to itself"
-            elif found.exists() and not found.is_file():
-                wrong = "is no regular file"
+            wrong = _what_is_wrong(found)
     if wrong:
         raise JournalError(f"journal must be the path of a file; {text!r} {wrong}")
     return found
+
+
+def _what_is_wrong(found: Path) -> str:
+    """Why this can be no journal, "" if it can."""
+    try:
+        if found.is_dir():
+            return "is a folder"
+        if not found.parent.is_dir():
+            return "is in a folder that does not exist"
+        if found.is_symlink():
+            return "is a link to itself"
+        if found.exists() and not found.is_file():
+            return "is no regular file"
+    except OSError as error:  # a name that is too long
+        return f"cannot be one: {error.strerror}"
+    return ""

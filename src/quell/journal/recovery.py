@@ -13,7 +13,13 @@ from typing import Any
 from quell.errors import JournalError
 from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, unseal
 from quell.journal.rows import Row
-from quell.journal.store import SELECT_ONE, UNREADABLE, Store, refuse_other_tables
+from quell.journal.store import (
+    SELECT_ONE,
+    UNREADABLE,
+    Store,
+    refuse_other_format,
+    refuse_other_tables,
+)
 from quell.journal.write_ahead import ignored_frames, is_write_ahead, log_of
 
 SIDES = ("-journal", "-wal", "-shm")  # files SQLite keeps beside its own; the last is no data
@@ -38,7 +44,18 @@ def salvage(path: Path) -> Salvage:
 
 @contextmanager
 def readable(path: Path) -> Iterator[sqlite3.Connection]:
-    """A connection by which a journal can be read, as far as it can; nothing is written there."""
+    """A connection by which a journal can be read, as far as it can; nothing is written there.
+
+    `JournalError` for one of another format.
+    """
+    with _connection(path) as connection:
+        with suppress(*UNREADABLE):
+            refuse_other_format(connection, path)
+        yield connection
+
+
+@contextmanager
+def _connection(path: Path) -> Iterator[sqlite3.Connection]:
     if not _is_cut_off(path) and not is_write_ahead(path):
         with closing(_connect(path, "ro")) as connection:
             if _can_read(connection):

@@ -15,6 +15,7 @@ from typing import Any
 from quell.errors import JournalError
 from quell.journal.meta import CHECKSUMS, OPTIONAL, REQUIRED, seal, unseal
 from quell.journal.rows import COLUMNS, Row, what_is_wrong
+from quell.version import __version__
 
 APPLICATION_ID = 0x5155454C  #: "QUEL", in the file's header
 FORMAT = 1
@@ -81,11 +82,7 @@ class Store:
             raise Damaged(str(error)) from error
         if identity != APPLICATION_ID:
             raise JournalError(f"{str(self.path)!r} is an SQLite file, but no journal")
-        if version != FORMAT:
-            raise JournalError(
-                f"the journal {str(self.path)!r} has format {version}, this version of quell "
-                f"reads format {FORMAT}"
-            )
+        refuse_other_format(self._connection, self.path)
         return False
 
     def create(self, meta: dict[str, Any], rows: Iterable[Row]) -> None:
@@ -121,7 +118,14 @@ class Store:
             written.extend(self._insert(rows))
 
         written: list[tuple[Any, ...]] = []
-        self._transaction(write)
+        try:
+            self._transaction(write)
+        except JournalError:
+            raise
+        except BaseException:  # Ctrl-C during the sync shows when all of it is on the disk
+            if self._query("SELECT max(id) FROM events")[0][0] == self.last + len(written):
+                self._count(written)
+            raise
         self._count(written)
 
     def entry(self, key: str) -> Any:
@@ -168,8 +172,8 @@ class Store:
 
     def _transaction(self, write: Any) -> None:
         def run() -> None:
-            self._connection.execute("BEGIN IMMEDIATE")
             try:
+                self._connection.execute("BEGIN IMMEDIATE")
                 write()
                 self._connection.execute("COMMIT")
             except BaseException:
@@ -196,6 +200,19 @@ class Store:
                 "make sure that the disk has room and the folder can be written to, then run "
                 "again to continue"
             ) from error
+
+
+def refuse_other_format(connection: sqlite3.Connection, path: Path) -> None:
+    """`JournalError` for a journal of another version of Quell: it may mean something else."""
+    (identity,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone()
+        for name in ("application_id", "user_version")
+    )
+    if identity == APPLICATION_ID and version != FORMAT:
+        raise JournalError(
+            f"the journal {str(path)!r} has format {version}, and this version of Quell "
+            f"({__version__}) reads format {FORMAT}: install the latest one"
+        )
 
 
 def refuse_other_tables(connection: sqlite3.Connection, path: Path) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.checks import coordinate_names, seconds
 from quell.likelihoods.programs import TimedOut, run_program
+from quell.text import printable
 
 #: Characters of the program's standard error that are kept.
 LONGEST_TAIL = 1000
@@ -126,9 +127,11 @@ def command(
             f"argv must be a list of the program and its arguments, got the single {argv!r}: "
             "no shell splits it into words (use shlex.split)"
         )
-    parts = tuple(fspath(part) for part in argv)
-    if not parts or not all(isinstance(part, str) for part in parts):
-        raise ValueError(f"argv must be a non-empty list of strings, got {argv!r}")
+    parts = tuple(fspath(part) if isinstance(part, PathLike) else part for part in argv)
+    if not parts or not all(isinstance(part, str) and "\0" not in part for part in parts):
+        raise ValueError(
+            f"argv must be a non-empty list of strings without zero characters, got {argv!r}"
+        )
     timeout = None if timeout is None else seconds("timeout", timeout)
     folder = None if cwd is None else fspath(cwd)
     if folder is not None and not os.path.isdir(folder):
@@ -227,4 +230,5 @@ def _tail(errors: str) -> str:
     if not errors:
         return " (nothing on its standard error)"
     cut = "..." if len(errors) > LONGEST_TAIL else ""
-    return f"; standard error: {cut}{errors[-LONGEST_TAIL:]}"
+    lines = errors[-LONGEST_TAIL:].splitlines()
+    return f"; standard error: {cut}" + "\n".join(map(printable, lines))

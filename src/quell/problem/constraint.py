@@ -35,10 +35,17 @@ class Constraint:
         return np.array([self._holds(point.copy()) for point in theta], dtype=bool)
 
     def _holds(self, point: FloatArray) -> bool:
-        answer = self.function(point)
+        theta = point.tolist()
+        try:
+            answer = self.function(point)
+        except Exception as error:
+            raise ValueError(
+                f"constraint failed at theta = {theta} with {type(error).__name__}: {error} "
+                "(return True or False at every point within the bounds)"
+            ) from error
         if np.ndim(answer) != 0 or np.asarray(answer).dtype.kind != "b":
             raise TypeError(
-                f"constraint must return True or False, got {answer!r} at theta = {point.tolist()} "
+                f"constraint must return True or False, got {answer!r} at theta = {theta} "
                 "(compare: lambda theta: theta[0] + theta[1] < 1)"
             )
         return bool(answer)

@@ -11,8 +11,8 @@ noise         a bare number                a pair (value, SD)
 "exact"       SD 0                         SD 0, nan or None; anything else is failed
 ============  ===========================  ==============================================
 
-A value of -inf is zero density under every mode, with or without an SD. `sds_under` has the same
-rules for a column of SDs that a user hands in.
+A value of -inf, or below -1e300, is zero density under every mode, with or without an SD.
+`sds_under` has the same rules for a column of SDs that a user hands in.
 
 "auto" is settled in the course of a run by `NoiseCheck`: a reported SD says what the mode is, a
 bare number has to repeat itself. The first evaluation that gives a number without SD is made a
@@ -29,7 +29,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.checks import LARGEST_NOISE_SD, choice, number, raise_at
-from quell.problem.outcome import ZERO_DENSITY, Outcome
+from quell.problem.outcome import LOWEST_VALUE, ZERO_DENSITY, Outcome
 
 Noise = Literal["auto", "reported", "unknown", "exact"]
 NOISE_MODES: tuple[Noise, ...] = ("auto", "reported", "unknown", "exact")
@@ -49,7 +49,7 @@ def check_noise_guess(guess: Any, noise: Noise) -> float | None:
     if noise == "exact":
         raise ValueError(f'noise_guess must be None when noise="exact", got {guess!r}')
     guess = number("noise_guess", guess)
-    if not 0.0 < guess < inf:
+    if not 0.0 < guess <= LARGEST_NOISE_SD:
         raise ValueError(f"noise_guess must be a positive, finite SD, got {guess!r}")
     return guess
 
@@ -67,8 +67,8 @@ def settle(value: Any, sd: Any, is_pair: bool, noise: Noise) -> Outcome:
         value = number("the log-likelihood", value)
     except (TypeError, ValueError) as error:
         return Outcome.failure(str(error), kind="bad return")
-    if value == -inf:
-        return Outcome.failure(ZERO_DENSITY, kind="zero density", value=value)
+    if value < LOWEST_VALUE:
+        return Outcome.failure(ZERO_DENSITY, kind="zero density", value=-inf)
     if not isfinite(value):
         advice = "return -inf where the density is zero, and raise where it cannot be computed"
         return Outcome.failure(f"the log-likelihood is {value} ({advice})", kind="bad value")

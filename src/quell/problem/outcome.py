@@ -12,6 +12,9 @@ from typing import Literal
 FailureKind = Literal["zero density", "exception", "bad value", "bad return", "lost"]
 
 ZERO_DENSITY = "zero density: the log-likelihood is -inf"
+#: Below this a log-likelihood is taken for -inf: the most negative number there is stands for that
+#: in many programs, and with a prior it would overflow.
+LOWEST_VALUE = -1e300
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def without_leading_axis(box: Sequence[ArrayLike | None]) -> list[ArrayLike | No
     """
 
     def flat(side: ArrayLike | None) -> ArrayLike | None:
-        array = np.asarray(side)
+        array = np.asanyarray(side)
         return array[0] if array.ndim == 2 and len(array) == 1 else side
 
     return [flat(side) for side in box]
@@ -59,8 +59,11 @@ def with_plausible_box(
     (array([-1.,  3.]), array([1., 7.]))
     """
     lower, upper, low, high = without_leading_axis(box)
-    assert lower is not None
-    assert upper is not None
+    if lower is None or upper is None:
+        raise TypeError(
+            f"{'lower' if lower is None else 'upper'} must be a number or an array, got None "
+            "(for a parameter without a bound it is infinite)"
+        )
     if low is not None and high is not None:
         return lower, upper, low, high
     if (low is None) != (high is None):

@@ -248,8 +248,8 @@ class Problem(Parameters):
         Raises
         ------
         ValueError
-            For a point out of bounds. Of what the target raises only ``KeyboardInterrupt`` and
-            ``SystemExit`` pass through.
+            For a point out of bounds. Of what the target raises only interrupts pass through: a
+            ``KeyboardInterrupt``, and ``SystemExit`` from the handler of a signal.
 
         Examples
         --------

@@ -22,6 +22,7 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.problem.noise import Noise, settle
 from quell.problem.outcome import Outcome
+from quell.problem.signals import is_interrupt
 from quell.text import printable
 
 LONGEST_TRACEBACK = 10_000  # characters of it kept, half from its beginning and half from its end
@@ -88,16 +89,18 @@ class Target:
     takes_rng: bool
 
     def evaluate(self, theta: FloatArray, rng: np.random.Generator | None = None) -> Outcome:
-        """The outcome at θ (D,); raises only what is no failure of the function (an interrupt).
+        """The outcome at θ (D,); raises only what is no failure of the function: an interrupt.
 
-        ``sys.exit`` is one: it would end the program of everybody else too.
+        ``sys.exit`` is one, unless a signal brought it: it would end the program of everybody else
+        too. So are exceptions that are no ``Exception``, as of libraries that end what takes too
+        long, or whose compiled code panics.
         """
         if self.vectorised:
             return self._batch(theta[None, :], [rng])[0]
         start = time.perf_counter()
         try:
             outcome = _read_one(self._call(theta, _generator(rng)), self.noise)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             outcome = _raised(error)
         return replace(outcome, seconds=time.perf_counter() - start)
 
@@ -126,7 +129,7 @@ class Target:
         start = time.perf_counter()
         try:
             outcomes = _read_many(self._call(thetas, list(map(_generator, rngs))), n, self.noise)
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
             outcomes = [_raised(error)] * n
         seconds = (time.perf_counter() - start) / n
         return [replace(outcome, seconds=seconds) for outcome in outcomes]
@@ -149,7 +152,10 @@ def _bounded(text: str) -> str:
     return f"{text[:half]}\n... {left_out} characters left out ...\n{text[-half:]}"
 
 
-def _raised(error: Exception | SystemExit) -> Outcome:
+def _raised(error: BaseException) -> Outcome:
+    """The outcome for what the function raised; an interrupt is raised again."""
+    if is_interrupt(error):
+        raise error
     try:
         message = printable(" ".join(str(error).split()))
     except Exception:  # a broken __str__ must not end the run

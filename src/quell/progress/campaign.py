@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,8 @@ LINES_IN_NOTEBOOK = 8
 
 class CampaignDisplay:
     """Counts runs as they end: ``done`` of ``total`` were there before.
+
+    If it fails (a terminal that is gone, a full disk) it is given up, and the runs go on.
 
     >>> with CampaignDisplay(enabled=False, total=3) as display:
     ...     display.advance("run 1: fine")
@@ -44,7 +47,10 @@ class CampaignDisplay:
         if self._mode == "auto" and self._console is None and in_notebook():
             self._mode = "notebook"
         elif self._mode in ("auto", "bar"):
-            self._open_bar()
+            try:
+                self._open_bar()
+            except Exception:
+                self._give_up()
         return self
 
     def __exit__(
@@ -53,16 +59,29 @@ class CampaignDisplay:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(kind, error, traceback)
-            self._bar = None
+        self._close_bar()
 
     def advance(self, line: str) -> None:
         """One more run has ended; ``line`` says how."""
         self._new += 1
         if not self._mode:
             return
-        line = printable(line)
+        try:
+            self._show(printable(line))
+        except Exception:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._mode = ""
+        self._close_bar()
+
+    def _close_bar(self) -> None:
+        bar, self._bar = self._bar, None
+        if bar is not None:
+            with suppress(Exception):
+                bar.__exit__(None, None, None)
+
+    def _show(self, line: str) -> None:
         if self._bar is not None:
             self._bar.advance(self._bar.task_ids[0])
             self._bar.console.print(line, markup=False)

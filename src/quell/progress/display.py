@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -39,6 +40,8 @@ class Progress:
     "auto" (or True): a live bar in a terminal, a display of its own in a notebook, plain lines on
     standard error anywhere else. "bar": the bar, wherever that goes. "log": lines to the logger
     "quell".
+
+    A display that fails (a terminal that is gone, a full disk) is given up; the run goes on.
     """
 
     def __init__(self, *, enabled: Choice = True, console: Console | None = None) -> None:
@@ -49,9 +52,9 @@ class Progress:
         self._last: Update | None = None
 
     def __enter__(self) -> Progress:
-        self._display = _choose(self._mode, self._console)
-        if self._display is not None:
-            self._display.open()
+        with suppress(Exception):  # a standard error that is closed
+            self._display = _choose(self._mode, self._console)
+        self._tell("open")
         return self
 
     def __exit__(
@@ -60,9 +63,8 @@ class Progress:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._display is not None:
-            self._display.close()
-            self._display = None
+        self._tell("close")
+        self._display = None
 
     def show(self, update: Update) -> None:
         """Show an update."""
@@ -71,29 +73,28 @@ class Progress:
                 update.wall_seconds, n=update.n_evaluations, budget=update.budget
             )
             self._last = update
-            self._display.show(update, left)
+            self._tell("show", update, left)
 
     def say(self, text: str) -> None:
         """Show a line that stays."""
-        if self._display is not None and text:
-            self._display.say(text)
+        if text:
+            self._tell("say", text)
 
     def replaying(self, done: int, total: int) -> None:
         """Show how much of a journal has been read."""
         if self._display is not None:
             self._pace.restart()
-            self._display.replaying(done, total)
+            self._tell("replaying", done, total)
 
     def note(self, text: str) -> None:
         """Tell something that only those need who read lines later: a bar shows it anyway."""
-        if self._display is not None:
-            self._display.note(text)
+        self._tell("note", text)
 
     def finishing(self, wall_seconds: float) -> None:
         """Show that nothing more is evaluated, and the answer is being polished and tested."""
         if self._display is not None and self._last is not None:
             self._last = replace(self._last, phase=FINISHING, wall_seconds=wall_seconds)
-            self._display.show(self._last, 0.0)
+            self._tell("show", self._last, 0.0)
 
     def ended(self, text: str, wall_seconds: float) -> None:
         """Show that the run has ended; ``text`` says how, where there are only lines."""
@@ -101,7 +102,18 @@ class Progress:
             last = self._last
             if last is not None:
                 last = replace(last, phase=FINISHED, wall_seconds=wall_seconds)
-            self._display.end(last, text)
+            self._tell("end", last, text)
+
+    def _tell(self, what: str, *arguments: Any) -> None:
+        """Call a method of the display, if there is one; see above for one that fails."""
+        if self._display is None:
+            return
+        try:
+            getattr(self._display, what)(*arguments)
+        except Exception:
+            display, self._display = self._display, None
+            with suppress(Exception):
+                display.close()
 
 
 def _choose(mode: str, console: Console | None) -> Any:

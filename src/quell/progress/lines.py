@@ -68,10 +68,15 @@ class Lines:
 
 
 def to_standard_error(text: str) -> None:
-    """A line with the time on standard error; not at all where that is closed."""
+    """A line with the time on standard error; not at all where that is closed.
+
+    Characters that it has no place for are written out.
+    """
     if sys.stderr is not None:
         now = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
-        print(f"{now} quell: {text}", file=sys.stderr, flush=True)
+        encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
+        known = text.encode(encoding, "backslashreplace").decode(encoding)
+        print(f"{now} quell: {known}", file=sys.stderr, flush=True)
 
 
 def to_log(text: str) -> None:

@@ -6,7 +6,7 @@ limits). Runs that agree with the same others form groups; the largest is what t
 than half of them are in it, and the others disagree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -168,6 +168,8 @@ def diagnose(results: Mapping[str, Result] | Sequence[Result]) -> Agreement:
 def _named(results: Any) -> dict[str, Result]:
     if isinstance(results, Result):
         raise ValueError("at least two results are needed to compare; result.check() judges one")
+    if not isinstance(results, Iterable):
+        raise TypeError(f"results must be a list of results, got {type(results).__name__}")
     if isinstance(results, Mapping):
         named = {str(name): result for name, result in results.items()}
     else:
@@ -190,7 +192,23 @@ def _named(results: Any) -> dict[str, Result]:
                     f"results must be of one problem, but {first_name!r} and {name!r} differ in "
                     f"{part}: {first.problem[part]} and {result.problem[part]}"
                 )
+    _refuse_twins(named)
     return named
+
+
+def _refuse_twins(named: Mapping[str, Result]) -> None:
+    """A run agrees with itself, which says nothing."""
+    for one, other in combinations(named, 2):
+        a, b = named[one], named[other]
+        if (
+            (a.elbo, a.log_evidence) == (b.elbo, b.log_evidence)
+            and np.array_equal(a.evaluations.theta, b.evaluations.theta)
+            and np.array_equal(a.posterior.mixture.means, b.posterior.mixture.means)
+        ):
+            raise ValueError(
+                f"{one!r} and {other!r} are the same run, which agrees with itself; compare "
+                "runs with different seeds"
+            )
 
 
 def _evidence(result: Result) -> tuple[float, float]:

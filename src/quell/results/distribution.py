@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray, at_peace
+from quell.checks import integer
 from quell.interface import import_extra
 from quell.problem.constraint import Support
 from quell.results.one_parameter import OneParameter
@@ -59,7 +60,13 @@ class Drawn(ABC):
     def _index(self, parameter: int | np.integer | str) -> int:
         """Index of a parameter among all, given that or its name."""
         if not isinstance(parameter, str):
-            return int(parameter)
+            index = integer("parameter", parameter, least=-self.dimension)
+            if index >= self.dimension:
+                raise ValueError(
+                    f"parameter must be less than {self.dimension}, the number of parameters, "
+                    f"got {index}"
+                )
+            return index % self.dimension
         if parameter not in self.names:
             raise ValueError(f"unknown parameter {parameter!r}; the names are {list(self.names)}")
         return self.names.index(parameter)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from quell.arrays import FloatArray, at_peace
+from quell.checks import as_floats
 from quell.checks import integer as whole_number
 from quell.mixture import Mixture
 from quell.problem.constraint import Support
@@ -140,7 +141,7 @@ class Posterior(Distribution):
         Log densities (...), -inf out of bounds and where a fixed parameter has another value.
         `log_pdf` is the same, and `pdf` the density itself.
         """
-        theta = np.asarray(theta, dtype=np.float64)
+        theta = as_floats("theta", theta)
         inside = self.space.contains(theta)
         out = np.full(inside.shape, -np.inf)
         if inside.any():

@@ -8,6 +8,7 @@ from quell.errors import InferenceFailed, InferenceInterrupted
 from quell.progress import Progress
 from quell.results import Result
 from quell.run.loop import Callback, Loop
+from quell.run.report import about_values
 from quell.run.session import Session
 from quell.run.stopping import INTERRUPTED
 from quell.text import printable
@@ -73,28 +74,51 @@ def _finish(loop: Loop, display: Progress, callback: Callback | None) -> Result:
         loop.session.keep(result, ended=loop.reasons[0], budget=loop.budget or 0)
         return result
     except KeyboardInterrupt:
-        loop.record_finished()
-        loop.reasons.append(INTERRUPTED)
-        if not engine.settled.history:
-            raise InferenceInterrupted(
-                f"interrupted after {engine.table.n_counted} evaluations, before there was a "
-                "posterior. The exception's 'evaluations' has them; pass it as evaluations= to go "
-                "on from there",
-                engine.table,
-            ) from None
-        result = loop.result(settled_only=True)
-        loop.session.keep(result)
-        return result
+        return _interrupted(loop)
     except InferenceFailed:
         raise
     except Exception as error:
         loop.record_finished()
         raise InferenceFailed(
-            f"the run stopped after {engine.table.n_counted} evaluations by an error: "
-            f"{type(error).__name__}: {printable(str(error))}. The exception's 'evaluations' has "
-            "what was evaluated; pass it as evaluations= to go on from there",
+            f"the run stopped after {_counted(loop)} by an error: {type(error).__name__}: "
+            f"{printable(str(error))}{about_values(engine.table)}. The exception's 'evaluations' "
+            f"has what was evaluated; {_to_go_on(loop)}",
             engine.table,
-            loop.result(settled_only=True) if engine.settled.history else None,
+            loop.result_if_any(settled_only=True),
         ) from error
     finally:
         loop.pool.close()
+
+
+def _interrupted(loop: Loop) -> Result:
+    """The best so far of a run that Ctrl-C has ended; `InferenceInterrupted` if there is none.
+
+    Whoever presses it again does not want to wait for a result.
+    """
+    engine, again = loop.session.engine, ""
+    try:
+        loop.record_finished()
+        loop.reasons.append(INTERRUPTED)
+        if engine.settled.history:
+            result = loop.result(settled_only=True)
+            loop.session.keep(result)
+            return result
+    except KeyboardInterrupt:
+        again = " once more"
+    raise InferenceInterrupted(
+        f"interrupted{again} after {_counted(loop)}, before there was a posterior. The exception's "
+        f"'evaluations' has them; {_to_go_on(loop)}",
+        engine.table,
+    ) from None
+
+
+def _counted(loop: Loop) -> str:
+    n = loop.session.engine.table.n_counted
+    return f"{n} evaluation{'' if n == 1 else 's'}"
+
+
+def _to_go_on(loop: Loop) -> str:
+    """What to do so that nothing is evaluated again."""
+    if loop.session.journal is not None:
+        return "the same call with this journal goes on from there"
+    return "pass it as evaluations= to go on from there"

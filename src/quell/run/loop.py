@@ -131,7 +131,7 @@ class Loop:
                 f"{answer.asked.theta.tolist()}, is not in it; the exception's 'evaluations' has "
                 "it",
                 engine.table,
-                self.result(settled_only=True) if engine.settled.history else None,
+                self.result_if_any(settled_only=True),
             ) from error
 
     def record_finished(self) -> None:
@@ -168,11 +168,13 @@ class Loop:
     def give_up(self, failure: str) -> None:
         """End the run: nearly everything fails."""
         self.reasons.append(failure)
-        result = self.result() if self.session.engine.settled.history else None
+        engine = self.session.engine
+        result = self.result_if_any()
+        go_on = ", and a new run goes on from there with it as evaluations=" if result else ""
         raise InferenceFailed(
             f"{failure}. Make sure that the target works where the plausible box is; the "
-            "exception's 'evaluations' has all points and errors",
-            self.session.engine.table,
+            f"exception's 'evaluations' has all points and errors{go_on}",
+            engine.table,
             result,
         )
 
@@ -187,3 +189,12 @@ class Loop:
     def result(self, *, settled_only: bool = False) -> Result:
         """What the run returns."""
         return self.session.result(self.reasons, settled_only=settled_only)
+
+    def result_if_any(self, *, settled_only: bool = False) -> Result | None:
+        """The result that goes with an error; whatever is wrong with it must not hide that."""
+        if not self.session.engine.settled.history:
+            return None
+        try:
+            return self.result(settled_only=settled_only)
+        except Exception:
+            return None

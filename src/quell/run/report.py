@@ -15,6 +15,11 @@ from quell.vbmc.evidence import Evidence
 from quell.vbmc.settle import are_all_given
 from quell.vbmc.state import Action
 
+#: Nats between values beyond which an error of the algorithm is put down to them.
+LARGEST_SPREAD = 1e10
+#: So many failed evaluations at the end of a run are no accident any more.
+MANY_FAILED = 10
+
 
 def make_result(
     problem: Problem,
@@ -58,6 +63,7 @@ def make_result(
                 all_given=all_given,
                 n_accidents=n_accidents,
             ),
+            *_breakdown(table),
         ),
         solution=solution,
         history=[iteration.as_row() for iteration in history],
@@ -106,6 +112,30 @@ def _caveats(
     if not proper:
         caveats.append("the prior is improper, so the evidence is not defined")
     return caveats
+
+
+def about_values(table: Evaluations) -> str:
+    """What to say where the algorithm broke down over values beyond what it can compute with."""
+    values = table.log_joint[table.ok]
+    if not len(values) or values.max() - values.min() < LARGEST_SPREAD:
+        return ""
+    return (
+        f". Log-likelihood and log prior together are from {values.min():.2g} to "
+        f"{values.max():.2g}, too far apart to compute with: are both logarithms, in the right "
+        "units? Return -inf where the density is zero, or make the plausible box narrower"
+    )
+
+
+def _breakdown(table: Evaluations) -> list[str]:
+    """That all of the last evaluations failed, for another reason than zero density, if so."""
+    answered = np.flatnonzero(table.ok | table.zero_density)
+    n_failed = len(table) - int(answered.max(initial=-1)) - 1
+    if n_failed < MANY_FAILED:
+        return []
+    return [
+        f"the last {n_failed} evaluations failed, and nothing was learnt from them "
+        f"({printable(table.error[-1])}): mend that, and go on from here by evaluations="
+    ]
 
 
 def why_nothing(table: Evaluations, reasons: Sequence[str], *, noise_is_open: bool) -> str:

@@ -121,10 +121,19 @@ class Session:
         return asked
 
     def record(self, events: Sequence[Event]) -> None:
-        """What happened: it is on disk before the engine knows."""
-        if self.journal is not None:
+        """What happened: it is on disk before the engine knows.
+
+        Ctrl-C in between is no reason for them to differ.
+        """
+        if self.journal is None:
+            self.engine.apply(events)
+            return
+        before = self.journal.n_rows
+        try:
             self.journal.append(events)
-        self.engine.apply(events)
+        finally:
+            if self.journal.n_rows > before:
+                self.engine.apply(events)
 
     def forget(self, indices: Sequence[int]) -> None:
         """These evaluations are not waited for any more."""

@@ -35,7 +35,8 @@ def result_so_far(engine: Engine) -> Result:
         "polish and not tested; quell.infer(problem, journal=...) continues it"
     )
     value, sd = solution.elbo.value, solution.elbo.sd
-    verdict = Verdict(stability(chosen, history), (Finding("unfinished", nan, nan, text),))
+    moved = stability(chosen, history, engine.table)
+    verdict = Verdict(moved, (Finding("unfinished", nan, nan, text),))
     return make_result(
         engine.problem, engine.settings, engine.seed, engine.table, history, chosen, solution,
         Evidence(value, sd, "elbo", value, 0.0, solution.elbo), verdict, boosted=False, reasons=(),

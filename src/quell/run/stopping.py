@@ -110,7 +110,7 @@ def solution_is_final(state: State, settings: Settings) -> bool:
         and last.index - last_change >= n_stable / 3
         and last.n_evaluations >= FEWEST_PER_DIMENSION * state.dimension
         and last.index >= state.dimension
-        and stability(last, state.history).is_stable
+        and stability(last, state.history, state.evaluations).is_stable
         and is_known(last.solution, settings.stop_sd)
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor
 from typing import Any, TypeVar
 
+from quell.problem.signals import is_interrupt
 from quell.workers.dispatch import HOPELESS, Dispatch
 
 Key = TypeVar("Key")
@@ -52,5 +53,7 @@ def try_to(function: Callable[..., Any], *arguments: Any) -> tuple[Any, str]:
     """The function's value and "", or None and what it raised."""
     try:
         return function(*arguments), ""
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return None, f"{type(error).__name__}: {error}"

@@ -59,10 +59,14 @@ def check_names(names: Iterable[str]) -> None:
 def read_rows(folder: Path) -> tuple[Row, ...]:
     """The rows of all runs in the folder of a study, by name and seed; nothing is written.
 
-    Runs that are not finished have an error that says how far they are.
+    Runs that are not finished have an error that says how far they are. Journals by other names are
+    those of other runs.
     """
     rows = []
     for journal in folder.glob(f"*{JOURNAL}"):
+        name, _, seed = journal.name.removesuffix(JOURNAL).rpartition("-seed")
+        if not (name and seed.isdecimal()):
+            continue
         content = _read_summary(journal.with_name(journal.name.removesuffix(JOURNAL) + SUMMARY))
         rows.append(_unfinished(journal) if content is None else content[1])
     return tuple(sorted(rows, key=lambda row: (row.problem, row.seed)))
@@ -70,12 +74,12 @@ def read_rows(folder: Path) -> tuple[Row, ...]:
 
 def _unfinished(journal: Path) -> Row:
     name, _, seed = journal.name.removesuffix(JOURNAL).rpartition("-seed")
-    number = int(seed) if name and seed.isdecimal() and len(seed) < 40 else 0
+    number = int(seed) if len(seed) < 40 else 0
     try:
         n = read_journal(journal).evaluations.n_counted
     except JournalError as error:
-        return Row(unquote(name or seed), number, error=str(error))
-    return Row(unquote(name or seed), number, error=f"not finished: {n} evaluations so far")
+        return Row(unquote(name), number, error=str(error))
+    return Row(unquote(name), number, error=f"not finished: {n} evaluations so far")
 
 
 def _read_summary(path: Path) -> tuple[int | None, Row] | None:

@@ -57,8 +57,13 @@ def cutting_planes(
     """Planes beside the support where the mixture reaches over its boundary, if it does.
 
     ``known`` (n, D) are points of the support, as evaluations are. Planes from ``before``, in the
-    same space, stay as far as they cut off nothing inside.
+    same space, stay as far as they cut off nothing inside. ``ValueError`` if none are known.
     """
+    if not len(known):
+        raise ValueError(
+            "the prior or the constraint is zero, or fails, at every point that was evaluated, "
+            "although it was positive there before: it has to give the same every time"
+        )
     draws = mixture_draws(rng, N_DRAWS, mixture)
     is_inside = inside(support, space, draws)
     within = np.concatenate([known, draws[is_inside]])
