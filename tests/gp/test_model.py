@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from helpers.gp import NOISES, make_data, make_theta, naive_kernel, naive_mean, naive_noise
 
-from quell.gp.model import Layout, kernel, mean_function, noise_variance
+from quell.gp.model import Layout, kernel, kernel_product, mean_function, noise_variance
 
 dimensions = pytest.mark.parametrize("dimension", [1, 2, 5])
 
@@ -99,3 +99,13 @@ def test_one_sample_of_a_batch_is_that_row_unpacked(noise):
 def test_a_layout_without_unknown_noise_says_so():
     with pytest.raises(AttributeError, match="no unknown noise"):
         _ = Layout(2).unknown_variance
+
+
+def test_a_product_with_the_kernel_in_blocks_of_rows(monkeypatch):
+    rng = np.random.default_rng(1)
+    hyper = Layout(2).unpack(np.zeros(9))
+    a, b, coefficients = rng.normal(size=(11, 2)), rng.normal(size=(7, 2)), rng.normal(size=7)
+    expected = kernel(hyper, a, b) @ coefficients
+    for rows in (1, 4, 11, 100):
+        monkeypatch.setattr("quell.gp.model.ROWS_AT_ONCE", rows)
+        np.testing.assert_allclose(kernel_product(hyper, a, b, coefficients), expected, rtol=1e-13)

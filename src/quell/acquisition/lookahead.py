@@ -51,7 +51,7 @@ class Points:
 
     def prior(self, s: int, x: FloatArray) -> FloatArray:
         """κ(x, a), (n, A)."""
-        return kernel(self.gp.hyper[s], x, self.points[s])
+        return kernel(self.gp.samples[s], x, self.points[s])
 
     def local_prior(self, x: FloatArray) -> FloatArray:
         """κ(x, a) under all samples, (S, A)."""
@@ -93,7 +93,7 @@ class Lookahead:
         """Per sample: latent mean and variance at points (n, D), each (n,), and C (n, A)."""
         gp = self.gp
         for s in range(gp.n_samples):
-            cross = kernel(gp.hyper[s], x, gp.x)
+            cross = kernel(gp.samples[s], x, gp.x)
             covariance = self.targets.prior(s, x)
             covariance -= cross @ self.solved[s]
             yield *gp.sample_moments(s, x, cross), covariance

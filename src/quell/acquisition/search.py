@@ -16,6 +16,7 @@ from quell.acquisition.regularise import Allowed, vetoed_scores
 from quell.acquisition.situation import Score, Situation, training_box
 from quell.arrays import FloatArray
 from quell.checks import as_floats, matrix, vector
+from quell.gp.descent import descend
 from quell.mixture.quasirandom import uniform_points
 
 #: Moves points (n, D) to the nearest admissible ones.
@@ -224,8 +225,6 @@ def _distinct_best(
 
 def _climb(score: Score, box: SearchBox, start: FloatArray, scale: FloatArray) -> FloatArray:
     """Where L-BFGS-B from ``start`` (D,) ends, the noise held at its value there."""
-    from scipy.optimize import Bounds, minimize  # slow to import
-
     freeze = getattr(score, "frozen_at", None)
     local = score if freeze is None else freeze(start)
     analytic = getattr(local, "value_and_gradient", None)
@@ -241,15 +240,15 @@ def _climb(score: Score, box: SearchBox, start: FloatArray, scale: FloatArray) -
         return base - float(value), -slope
 
     lower, upper = np.minimum(box.lower, start), np.maximum(box.upper, start)
-    found = minimize(
+    z, _ = descend(
         objective,
-        np.zeros_like(start),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds((lower - start) / scale, (upper - start) / scale),
-        options={"maxiter": MAX_ITERATIONS, "ftol": TOLERANCE, "gtol": TOLERANCE},
+        start.size,
+        ((lower - start) / scale, (upper - start) / scale),
+        maxiter=MAX_ITERATIONS,
+        ftol=TOLERANCE,
+        gtol=TOLERANCE,
     )
-    return np.clip(start + scale * found.x, lower, upper)
+    return np.clip(start + scale * z, lower, upper)
 
 
 # A step to where the score is not finite is refused: the line search sees a high wall.

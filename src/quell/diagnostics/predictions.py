@@ -16,7 +16,7 @@ from quell.distances import squared_distances
 from quell.vbmc.low_values import resolved_depth
 
 #: So many of the worst predicted are predicted by a surrogate learnt without them. Chosen for the
-#: time it takes: about 0.1 CPU s each for 100 evaluations, 1 s for 400 and more.
+#: time it takes: about 0.05 CPU s each for 200 evaluations, 0.15 s for 400 and more.
 MOST_SUSPECTS = 3
 #: More than half of all evaluations outside of their 95 % intervals is not chance.
 LARGEST_MEDIAN = 1.96

@@ -3,7 +3,8 @@
 Leaving a value out of the surrogate that has learnt its hyperparameters from it is not enough: a
 wrong value makes the kernel short, and then nothing contradicts it. Here the hyperparameters are
 learnt again from the others (some of them, if they are many), by a search from where they were and
-from a default.
+from a default. The latter is five times as long and mostly ends where the former does, or lower, so
+fewer values are asked first.
 """
 
 import numpy as np
@@ -12,8 +13,12 @@ from quell.arrays import FloatArray
 from quell.gp import GaussianProcess, HyperparameterPrior
 from quell.gp.hyperposterior import Hyperposterior
 from quell.gp.marginal import MarginalLikelihood
-from quell.gp.mode import maximise
+from quell.gp.mode import OVERTAKEN, Mode, maximise
 from quell.vbmc.subset import learning_part
+
+#: So many observations tell whether a search from the default comes to another mode: a tenth of the
+#: time that 300 take.
+SCOUTED = 100
 
 
 def relearnt_error(
@@ -39,13 +44,31 @@ def relearnt_error(
         part, plausible_range=plausible_range, output_scale=float(data.dimension)
     )
     target = Hyperposterior(MarginalLikelihood(part), prior)
-    starts = [prior.start, np.asarray(gp.weights @ gp.theta)]
-    if starts[1].shape != starts[0].shape:  # noise of unknown size was that of this value alone
-        starts = starts[:1]
-    modes = [maximise(target, prior.unconstrain(start)) for start in starts]
-    best = max(modes, key=lambda mode: mode[1])[0]
-    without = GaussianProcess.condition(rest, prior.constrain(best)[None])
+    before = np.asarray(gp.weights @ gp.theta)
+    if before.shape == prior.start.shape:
+        mode = _mode_from_both(target, prior.unconstrain(before))
+    else:  # noise of unknown size was that of this value alone
+        mode = maximise(target, prior.unconstrain(prior.start))
+    without = GaussianProcess.condition(rest, prior.constrain(mode[0])[None])
     mean, variance = without.pooled(data.x[row : row + 1])
     noise = data.variance[row]
     noise = 0.0 if np.isnan(noise) else float(noise)
     return float(data.y[row] - mean[0]), float(np.sqrt(variance[0] + noise))
+
+
+def _mode_from_both(target: Hyperposterior, before: FloatArray) -> Mode:
+    """The higher of the modes found from ``before`` (u) and from the prior's start.
+
+    Of more than `SCOUTED` observations the search from the latter sees so many at even steps,
+    and sees all where it has then come to another mode that is higher for them.
+    """
+    prior, data = target.prior, target.marginal.data
+    known = maximise(target, before)
+    start = prior.unconstrain(prior.start)
+    if data.size > SCOUTED:
+        rows = np.linspace(0, data.size - 1, SCOUTED).astype(np.intp)
+        part = Hyperposterior(MarginalLikelihood(data.part(rows)), prior)
+        start, height = maximise(part, start)
+        if height < maximise(part, known[0])[1] + OVERTAKEN:
+            return known
+    return max(known, maximise(target, start), key=lambda mode: mode[1])

@@ -59,7 +59,7 @@ def _depth(case: Case) -> float:
 def _quadratic(case: Case, x: FloatArray) -> FloatArray:
     """The mean function (n,) of the surrogate at points (n, D), with what is known."""
     gp = case.surrogate
-    means = np.stack([mean_function(gp.hyper[s], x) for s in range(gp.n_samples)])
+    means = np.stack([mean_function(gp.samples[s], x) for s in range(gp.n_samples)])
     return pooled_mean(means, gp.weights) + gp.known(x)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.gp.descent import descend
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
 
@@ -165,8 +166,6 @@ def climb(
     With ``root``, a covariance root of an earlier Laplace approximation, the search runs in
     its coordinates, where a quasi-Newton method needs few steps.
     """
-    from scipy.optimize import minimize  # slow to import
-
     reference = target(start)[0]
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:
@@ -175,16 +174,8 @@ def climb(
             return WALL, np.zeros_like(z)  # the line search turns back
         return reference - value, -(gradient if root is None else gradient @ root)
 
-    result = minimize(
-        loss,
-        np.zeros_like(start),
-        jac=True,
-        method="L-BFGS-B",
-        options={
-            "maxiter": max_iterations,
-            "ftol": _SMALLEST_STEP_GAIN,
-            "gtol": _SMALLEST_SLOPE,
-        },
+    z, lost = descend(
+        loss, start.size, maxiter=max_iterations, ftol=_SMALLEST_STEP_GAIN, gtol=_SMALLEST_SLOPE
     )
-    found = start + (result.x if root is None else root @ result.x)
-    return found, reference - float(result.fun)
+    found = start + (z if root is None else root @ z)
+    return found, reference - lost

@@ -27,6 +27,7 @@ from quell.gp.model import (
     Hyperparameters,
     Layout,
     kernel,
+    kernel_product,
     mean_function,
     noise_variance,
 )
@@ -125,6 +126,11 @@ class GaussianProcess:
         """The hyperparameters by name, with a leading sample axis."""
         return self.layout.unpack(self.theta)
 
+    @cached_property
+    def samples(self) -> tuple[Hyperparameters, ...]:
+        """The same, one by one."""
+        return tuple(self.hyper[s] for s in range(self.n_samples))
+
     def only(self, s: int) -> "GaussianProcess":
         """The posterior under sample ``s`` alone."""
         return self.select(slice(s, s + 1))
@@ -165,7 +171,7 @@ class GaussianProcess:
 
         ``cross`` (n, M) is κ(x, X) where it is known; it is overwritten.
         """
-        hyper = self.hyper[s]
+        hyper = self.samples[s]
         cross = kernel(hyper, x, self.x) if cross is None else cross
         mean = mean_function(hyper, x) + cross @ self.alpha[s] + self.known(x)
         half = blas.dtrsm(1.0, self.lower(s), cross.T, lower=1, overwrite_b=1)
@@ -178,8 +184,8 @@ class GaussianProcess:
         known = self.known(x)
         return np.stack(
             [
-                mean_function(hyper, x) + kernel(hyper, x, self.x) @ alpha + known
-                for hyper, alpha in zip(self._samples(), self.alpha, strict=True)
+                mean_function(hyper, x) + kernel_product(hyper, x, self.x, alpha) + known
+                for hyper, alpha in zip(self.samples, self.alpha, strict=True)
             ]
         )
 
@@ -197,7 +203,7 @@ class GaussianProcess:
         a, b = matrix("a", a, self.dimension), matrix("b", b, self.dimension)
         out = np.empty((self.n_samples, len(a), len(b)))
         for s in range(self.n_samples):
-            hyper = self.hyper[s]
+            hyper = self.samples[s]
             half_a = self.whiten(s, kernel(hyper, self.x, a))
             half_b = self.whiten(s, kernel(hyper, self.x, b))
             out[s] = kernel(hyper, a, b) - half_a.T @ half_b
@@ -223,7 +229,7 @@ class GaussianProcess:
         reported = as_noise_variance(noise_sd, size)
         self._check_known(reported)
         return np.stack(
-            [noise_variance(h, reported) + NUGGET * h.output_variance for h in self._samples()]
+            [noise_variance(h, reported) + NUGGET * h.output_variance for h in self.samples]
         )
 
     def append(self, x: ArrayLike, y: ArrayLike, noise_sd: ArrayLike = 0.0) -> "GaussianProcess":
@@ -244,7 +250,7 @@ class GaussianProcess:
         alpha = np.stack(
             [
                 _solve_observed(extended.factors[s].T, hyper, data)
-                for s, hyper in enumerate(self._samples())
+                for s, hyper in enumerate(self.samples)
             ]
         )
         return replace(extended, data=data, alpha=alpha)
@@ -276,9 +282,6 @@ class GaussianProcess:
                 "were fitted: train again with the new observation"
             )
 
-    def _samples(self) -> list[Hyperparameters]:
-        return [self.hyper[s] for s in range(self.n_samples)]
-
     def _rebuild(
         self,
         data: TrainingData,
@@ -296,7 +299,7 @@ class GaussianProcess:
             return self
         factors = np.zeros((self.n_samples, size + more, size + more))
         factors[:, :size, :size] = self.factors
-        for s, hyper in enumerate(self._samples()):
+        for s, hyper in enumerate(self.samples):
             corner = kernel(hyper, x, x)
             own = hyper.output_variance * (1 + NUGGET) + noise_variance(hyper, variance)
             np.fill_diagonal(corner, own + self.jitter[s])

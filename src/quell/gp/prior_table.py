@@ -4,8 +4,10 @@ The rows of the table in :mod:`quell.gp.prior`, with a plausible part of each in
 start, and the softness τ of the bounds.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from quell.arrays import FloatArray
 from quell.gp.data import (
@@ -33,13 +35,14 @@ def prior_table(
     names = ("lower", "upper", "location", "scale", "plausible_lower", "plausible_upper", "start")
     fields = {name: np.full(layout.size, np.nan) for name in (*names, "softness")}
     floor = 0.5 * np.log(NOISE_VARIANCE_FLOOR_2018 if empirical else NOISE_VARIANCE_FLOOR)
+    spreads = _Spreads.of(data, plausible_range)
     rows = [
-        *_kernel_rows(layout, data, plausible_range, output_scale),
-        *_noise_rows(layout, data, noise_guess, floor),
-        *_mean_rows(layout, data, plausible_range),
+        *_kernel_rows(layout, spreads, plausible_range, output_scale),
+        *_noise_rows(layout, spreads, noise_guess, floor),
+        *_mean_rows(layout, data, spreads),
     ]
     if empirical:
-        rows += _empirical_rows(layout, data, plausible_range)
+        rows += _empirical_rows(layout, data, spreads, plausible_range)
     for entry, values in rows:
         for name, value in values.items():
             fields[name][entry] = value
@@ -68,50 +71,54 @@ def _scale_row(log_range: ArrayLike, log_sd: ArrayLike, log_reach: float) -> dic
     }
 
 
-def _spreads(data: TrainingData, plausible_range: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Range of the points, and their SD over the better ones, each (D,) and positive."""
-    x_range = _x_range(data.x, plausible_range)
-    x_sd = np.std(data.x[high_density_rows(data.rest)], axis=0)
-    return x_range, np.where(x_sd > 0, x_sd, 0.1 * x_range)
+@dataclass(frozen=True, eq=False)
+class _Spreads:
+    """Ranges of points (D,) and values, and their SDs over the ``best`` rows, all positive."""
 
+    best: NDArray[np.intp]
+    x_range: FloatArray
+    x_sd: FloatArray
+    y_range: float
+    y_sd: float
 
-def _value_spreads(y: FloatArray) -> tuple[float, float]:
-    """Range of the values, and their SD over the better ones, both positive."""
-    y_range = float(np.ptp(y)) or 1.0
-    return y_range, float(np.std(y[high_density_rows(y)])) or y_range
+    @classmethod
+    def of(cls, data: TrainingData, plausible_range: FloatArray) -> "_Spreads":
+        best = high_density_rows(data.rest)
+        x_range = _x_range(data.x, plausible_range)
+        x_sd = np.std(data.x[best], axis=0)
+        x_sd = np.where(x_sd > 0, x_sd, 0.1 * x_range)
+        y_range = float(np.ptp(data.rest)) or 1.0
+        return cls(best, x_range, x_sd, y_range, float(np.std(data.rest[best])) or y_range)
 
 
 def _kernel_rows(
-    layout: Layout, data: TrainingData, plausible_range: FloatArray, output_scale: float | None
+    layout: Layout, spreads: _Spreads, plausible_range: FloatArray, output_scale: float | None
 ) -> list[_Row]:
     """log ℓ and log σ_f."""
-    x_range, x_sd = _spreads(data, plausible_range)
-    y_range, y_sd = _value_spreads(data.rest)
     lengths = {
-        **_scale_row(np.log(x_range), np.log(x_sd), np.log(10.0)),
-        "location": np.log(np.sqrt(data.dimension / 6) * plausible_range),
+        **_scale_row(np.log(spreads.x_range), np.log(spreads.x_sd), np.log(10.0)),
+        "location": np.log(np.sqrt(layout.dimension / 6) * plausible_range),
         "scale": 0.5 * np.log(1e3),
     }
-    output = _scale_row(np.log(y_range), np.log(y_sd), np.log(10.0))
+    output = _scale_row(np.log(spreads.y_range), np.log(spreads.y_sd), np.log(10.0))
     if output_scale is not None:
         output |= {"location": np.log(output_scale), "scale": OUTPUT_SCALE_WIDTH}
     return [(layout.lengths, lengths), (layout.output_scale, output)]
 
 
 def _noise_rows(
-    layout: Layout, data: TrainingData, noise_guess: float | None, floor: float
+    layout: Layout, spreads: _Spreads, noise_guess: float | None, floor: float
 ) -> list[_Row]:
     """log σ̄, from a ``floor`` on, and log ν where some noise is unknown."""
-    y_range, y_sd = _value_spreads(data.rest)
     # The upper bound keeps clear of the floor when all values are nearly the same.
-    upper = max(np.log(y_range), floor + 1.0)
+    upper = max(np.log(spreads.y_range), floor + 1.0)
     base = {
         "lower": floor,
         "upper": upper,
         "location": floor,
         "scale": 0.5,
         "plausible_lower": floor,
-        "plausible_upper": np.clip(np.log(y_sd), floor, upper),
+        "plausible_upper": np.clip(np.log(spreads.y_sd), floor, upper),
         "start": floor + 0.1,
         "softness": 0.25,
     }
@@ -133,11 +140,10 @@ def _noise_rows(
     return rows
 
 
-def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+def _mean_rows(layout: Layout, data: TrainingData, spreads: _Spreads) -> list[_Row]:
     """m_0, x_m and log ω."""
     x, y = data.x, data.rest
-    x_range, x_sd = _spreads(data, plausible_range)
-    best = high_density_rows(y)
+    best, x_range = spreads.best, spreads.x_range
     margin = max(0.1, min(float(data.dimension), float(np.ptp(y[best]))))
     height = {
         "lower": y.min(),
@@ -158,17 +164,17 @@ def _mean_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) 
     return [
         (layout.mean_max, height),
         (layout.mean_location, location),
-        (layout.mean_scales, _scale_row(np.log(x_range), np.log(x_sd), 3.0)),
+        (layout.mean_scales, _scale_row(np.log(x_range), np.log(spreads.x_sd), 3.0)),
     ]
 
 
-def _empirical_rows(layout: Layout, data: TrainingData, plausible_range: FloatArray) -> list[_Row]:
+def _empirical_rows(
+    layout: Layout, data: TrainingData, spreads: _Spreads, plausible_range: FloatArray
+) -> list[_Row]:
     """What is different of log ℓ and m_0 where their priors are read off the training set."""
-    best = high_density_rows(data.rest)
-    _, x_sd = _spreads(data, plausible_range)
-    log_sd = np.log(x_sd)
+    best, y_range = spreads.best, spreads.y_range
+    log_sd = np.log(spreads.x_sd)
     log_range = np.log(_x_range(data.x[best], plausible_range))
-    y_range = float(np.ptp(data.rest)) or 1.0
     return [
         (layout.lengths, {"location": log_sd, "scale": np.maximum(2.0, log_range - log_sd)}),
         (

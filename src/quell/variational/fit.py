@@ -12,6 +12,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.gp.data import high_density_rows
+from quell.gp.descent import descend
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import BaseSample, Mixture, entropy, normal_base_sample
 from quell.quadrature import Quadrature
@@ -123,8 +124,6 @@ def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERAT
     units = np.ones_like(origin)
     spread = start.scales[:, None] * start.lengths
     units[: k * d] = (spread / np.sqrt(np.maximum(start.weights, 1e-4))[:, None]).ravel()
-    from scipy.optimize import minimize  # slow to import
-
     reference = objective(start)[0]
 
     def loss(z: FloatArray) -> tuple[float, FloatArray]:
@@ -138,16 +137,12 @@ def climb(objective: Objective, start: Mixture, max_iterations: int = MAX_ITERAT
         # Relative to the start, so that the relative tolerance is an absolute one.
         return value - reference, units * gradient
 
-    result = minimize(
-        loss,
-        np.zeros_like(origin),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": max_iterations, "ftol": TOLERANCE, "gtol": 1e-4, "maxcor": 20},
+    z, change = descend(
+        loss, origin.size, maxiter=max_iterations, ftol=TOLERANCE, gtol=1e-4, maxcor=20
     )
-    if not result.fun < 0:
+    if not change < 0:
         return start
-    return Mixture.from_vector(origin + units * result.x, k, d).normalised()
+    return Mixture.from_vector(origin + units * z, k, d).normalised()
 
 
 def prune_components(

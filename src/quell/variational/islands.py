@@ -14,6 +14,7 @@ import numpy as np
 from scipy.special import gammaincinv
 
 from quell.arrays import BoolArray, FloatArray
+from quell.gp.descent import descend
 from quell.gp.gradients import squared_exponential
 from quell.gp.posterior import GaussianProcess
 from quell.mixture import Mixture, entropy_lower_bound
@@ -149,8 +150,6 @@ def _with_component(mixture: Mixture, island: Island, share: float) -> Mixture:
 
 def _climb(gp: GaussianProcess, start: FloatArray) -> Island:
     """The top of the surrogate's mean that is reached from ``start`` (D,)."""
-    from scipy.optimize import Bounds, minimize  # slow to import
-
     units = np.exp(gp.weights @ np.log(gp.hyper.lengths))
     base, _ = _mean_and_slope(gp, start)
 
@@ -159,11 +158,8 @@ def _climb(gp: GaussianProcess, start: FloatArray) -> Island:
         return base - value, -units * slope
 
     lower, upper = (gp.x.min(axis=0) - start) / units, (gp.x.max(axis=0) - start) / units
-    end = minimize(
-        loss, np.zeros_like(start), jac=True, method="L-BFGS-B", bounds=Bounds(lower, upper),
-        options={"maxiter": CLIMB_ITERATIONS},
-    )  # fmt: skip
-    top = start + units * end.x
+    z, _ = descend(loss, start.size, (lower, upper), maxiter=CLIMB_ITERATIONS)
+    top = start + units * z
     height, _ = _mean_and_slope(gp, top)
     curvature = np.empty_like(top)
     for i, step in enumerate(STEP * units):

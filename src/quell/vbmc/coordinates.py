@@ -156,7 +156,7 @@ def log_marginal_likelihood(gp: GaussianProcess) -> float:
     n = gp.data.size
     values = np.empty(gp.n_samples)
     for s in range(gp.n_samples):
-        residual = gp.data.rest - mean_function(gp.hyper[s], gp.data.x)
+        residual = gp.data.rest - mean_function(gp.samples[s], gp.data.x)
         log_determinant = 2.0 * float(np.log(gp.factors[s].diagonal()[:n]).sum())
         fit = float(residual @ gp.alpha[s, :n])
         values[s] = -0.5 * (fit + log_determinant + n * LOG_2PI)

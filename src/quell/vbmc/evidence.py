@@ -154,7 +154,7 @@ def _borne_out(gp: GaussianProcess) -> FloatArray:
     terms = np.column_stack([np.ones(len(x)), x, x**2])
     shares = np.zeros(gp.n_samples)
     for s in range(gp.n_samples):
-        hyper = gp.hyper[s]
+        hyper = gp.samples[s]
         noise = gp.whiten(s, np.diag(np.sqrt(noise_variance(hyper, data.variance))))
         directions = np.linalg.qr(gp.whiten(s, terms))[0]
         signal = np.eye(len(x)) - noise @ noise.T

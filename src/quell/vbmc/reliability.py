@@ -42,7 +42,7 @@ def noise_near_mode(gp: GaussianProcess) -> float:
     count = max(1, int(np.ceil(NOISE_SHARE * gp.data.size)))
     rows = high_density_rows(gp.data.y, 1.0)[:count]
     noise = sum(
-        weight * noise_variance(gp.hyper[s], gp.data.variance[rows])
+        weight * noise_variance(gp.samples[s], gp.data.variance[rows])
         for s, weight in enumerate(gp.weights)
     )
     return float(np.sqrt(np.median(noise)))
