@@ -1,5 +1,7 @@
 """States and histories made by hand for the tests of the algorithm's rules."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from quell import Evaluations, Problem, Settings
@@ -119,3 +121,22 @@ def make_history(n, **columns):
         for i in range(n)
     ]
     return tuple(make_iteration(i + 1, **row) for i, row in enumerate(rows))
+
+
+def line_fit(data, length=0.1, output=15.0, mean=(-20.0, 0.0, 1.6)):
+    """Hyperparameters for a line; the mean function has this height, place and width."""
+    theta = [[np.log(length), np.log(output), -5.0, mean[0], mean[1], np.log(mean[2])]]
+    gp = GaussianProcess.condition(data, theta)
+    return TrainedGP(gp, gp.theta[0], np.eye(6), 0.1, 0.8, 0)
+
+
+def found_on_a_line(problem, place, theta, **changes):
+    """After warm-up, with a posterior of SD 0.15 around a place; ``theta`` (n,) are known."""
+    theta = np.asarray(theta, float)[:, None]
+    values = -0.5 * ((theta[:, 0] - place) / 0.15) ** 2
+    state = make_state(problem, theta, values, evaluations=make_table(problem, theta, values))
+    mixture = Mixture([1.0], state.space.to_inference([[place]]), [0.0375], [1.0])
+    mean = (0.0, float(mixture.means[0, 0]), 0.0375)
+    fit = line_fit(state.training.data, 0.5, 1.0, mean)
+    usual = {"warmup": False, "history": (make_iteration(reliability=1.0),)}
+    return replace(state, fit=fit, mixture=mixture, **(usual | changes))

@@ -8,6 +8,7 @@ from helpers.vbmc import (
     SETTINGS,
     fitted_state,
     hand_fit,
+    line_fit,
     make_iteration,
     make_problem,
     make_state,
@@ -17,7 +18,6 @@ from helpers.vbmc import (
 
 from quell import Settings
 from quell.evaluations import Origin
-from quell.gp import GaussianProcess, TrainedGP
 from quell.mixture import Mixture
 from quell.vbmc import absorb, propose
 from quell.vbmc.coverage import unseen_share
@@ -40,18 +40,11 @@ def rng(seed=0):
     return np.random.default_rng(seed)
 
 
-def fit_to(data, length=0.1, output=15.0, mean=(-20.0, 0.0, 1.6)):
-    """Hyperparameters made by hand; the mean function has this height, place and width."""
-    theta = [[np.log(length), np.log(output), -5.0, mean[0], mean[1], np.log(mean[2])]]
-    gp = GaussianProcess.condition(data, theta)
-    return TrainedGP(gp, gp.theta[0], np.eye(6), 0.1, 0.8, 0)
-
-
 def one_mode_known(theta, values, **changes):
     """A state in warm-up whose mixture sits at θ = −1.2, with a surrogate that varies quickly."""
     table = make_table(PROBLEM, theta, values, origin=Origin.DESIGN)
     state = make_state(PROBLEM, theta, values, evaluations=table)
-    fit = fit_to(state.training.data)
+    fit = line_fit(state.training.data)
     mixture = Mixture([1.0], [[-0.3]], [0.03], [1.0])
     return state.with_data(fit=fit, memory=fit.memory, mixture=mixture, before=mixture, **changes)
 
@@ -107,7 +100,7 @@ class TestPlaces:
         few, many = (np.append(np.linspace(-1.3, -1.1, n), 1.2)[:, None] for n in (8, 9))
         for theta, expected in ((few, True), (many, False)):
             state = one_mode_known(theta, np.where(theta < 0, two_bumps(theta), -70.0)[:, 0])
-            sure = fit_to(state.training.data, 5.0, 1e-3, mean=(0.0, -0.3, 0.15 / 4))
+            sure = line_fit(state.training.data, 5.0, 1e-3, mean=(0.0, -0.3, 0.15 / 4))
             searching = replace(state, fit=sure)
             assert not looks(searching)  # in warm-up they would be in the way
             found = looks(replace(searching, warmup=False, overview=Overview.of(searching)))
@@ -142,7 +135,7 @@ class TestAfterWarmup:
         state = replace(state, trims=(10,))  # no false alarm
         state = leave_warmup(state)
         assert not state.warmup
-        fit = fit_to(state.training.data)
+        fit = line_fit(state.training.data)
         assert fit.gp.data.size < 33
         return replace(state, fit=fit)
 
@@ -184,7 +177,7 @@ class TestWhenTheAnswerIsSettled:
         state = leave_warmup(state)
         last = make_iteration(elbo_sd=elbo_sd, stable=stable)
         # With long scales the surrogate is sure that nothing is high between its points.
-        long = fit_to(state.training.data, length=0.5, output=1.0, mean=(0.0, -0.3, 0.0375))
+        long = line_fit(state.training.data, length=0.5, output=1.0, mean=(0.0, -0.3, 0.0375))
         overview = Overview(state.space, long.gp.theta, long.gp.weights)
         return replace(state, fit=long, history=(last,), overview=overview)
 
@@ -208,7 +201,7 @@ class TestWhenTheAnswerIsSettled:
     def test_but_not_where_nothing_is_left_to_find_out(self):
         """Its neighbourhood is known to be high: that the posterior denies it is another matter."""
         state = self.state((1.2, -1.0))
-        wild = fit_to(state.training.data, length=0.02)
+        wild = line_fit(state.training.data, length=0.02)
         overview = Overview(state.space, wild.gp.theta, wild.gp.weights)
         known, unknown = np.array([[1.2]]), np.array([[1.0]])
         none = np.empty((0, 1))

@@ -1,15 +1,12 @@
 """Twins of a posterior: where the symmetries of the bounds would have them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
-from helpers.vbmc import make_iteration, make_problem, make_state, make_table, unbounded_problem
+from helpers.vbmc import found_on_a_line, make_iteration, make_problem, unbounded_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import quell
-from quell.mixture import Mixture
 from quell.space.bounds import check_bounds
 from quell.vbmc import twins
 from quell.vbmc.twins import MOST_PER_DIMENSION, next_twin, symmetries
@@ -83,17 +80,9 @@ class TestSymmetries:
 
 
 def state_at(place=-1.2, further=(), problem=LINE, **changes):
-    """After warm-up, with the posterior around a place of the line; ``further`` were evaluated."""
-    theta = np.concatenate([np.linspace(place - 0.3, place + 0.3, 9), further])[:, None]
-    values = -0.5 * ((theta[:, 0] - place) / 0.15) ** 2
-    table = make_table(problem, theta, values)
-    state = make_state(problem, theta, values, evaluations=table)
-    mixture = Mixture([1.0], state.space.to_inference([[place]]), [0.0375], [1.0])
-    from test_looks import fit_to
-
-    fit = fit_to(state.training.data, 0.5, 1.0, mean=(0.0, mixture.means[0, 0], 0.0375))
-    usual = {"warmup": False, "history": (make_iteration(reliability=1.0),)}
-    return replace(state, fit=fit, mixture=mixture, **{**usual, **changes})
+    """After warm-up, with the posterior around a place; ``further`` places were evaluated."""
+    theta = np.append(np.linspace(place - 0.3, place + 0.3, 9), further)
+    return found_on_a_line(problem, place, theta, **changes)
 
 
 class TestNext:

@@ -29,6 +29,7 @@ from quell.problem import Problem
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
+from quell.vbmc.centre import next_centre
 from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
 from quell.vbmc.doubt import (
     doubts_at_arrival,
@@ -125,6 +126,9 @@ def propose(
         if again is not None:
             return Proposal(again, Origin.AGAIN)
     if settings.look_around:
+        theta = next_centre(problem, state, pending)
+        if theta is not None:
+            return Proposal(theta, Origin.SEARCH)
         theta = next_look(rng, problem, state, pending)
         if theta is not None:
             return Proposal(theta, Origin.LOOK)

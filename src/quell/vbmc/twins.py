@@ -19,10 +19,10 @@ from itertools import combinations
 import numpy as np
 
 from quell.arrays import FloatArray
-from quell.mixture import Mixture
 from quell.problem import Problem
 from quell.space.bounds import Bounds
 from quell.variational.islands import within_reach
+from quell.vbmc.centre import mode_of
 from quell.vbmc.state import State
 
 #: Pairs of parameters that change places.
@@ -30,8 +30,6 @@ Swaps = tuple[tuple[int, int], ...]
 
 #: Symmetries looked at, at most, in units of D + 1.
 MOST_PER_DIMENSION = 2
-#: Components this many times wider that reach the best point are of the same mode.
-SAME_MODE = 2.0
 #: Bounds are symmetric about the middle of the plausible box to this part of its width.
 TOLERANCE = 1e-6
 
@@ -86,7 +84,7 @@ def next_twin(problem: Problem, state: State, pending: FloatArray) -> FloatArray
         return None
     gp = state.fit.gp
     best = gp.data.x[int((gp.weights @ gp.predict_mean(gp.data.x)).argmax())]
-    mode = _mode_of(state.mixture, best)
+    mode = mode_of(state.mixture, best)
     top = problem.snap(state.space.to_original(best[None]))[0]
     seen = np.concatenate([state.evaluations.theta, pending])
     for symmetry in symmetries(state.space.bounds):
@@ -104,24 +102,6 @@ def _is_possible(problem: Problem, state: State, twin: FloatArray) -> bool:
     """Whether a point (1, D_full) can be evaluated."""
     clear = state.space.clear_of_bounds(twin) & (problem.log_prior(twin) > -np.inf)
     return bool(clear.all()) and (state.support is None or bool(state.support(twin).all()))
-
-
-def _mode_of(mixture: Mixture, best: FloatArray) -> Mixture:
-    """The components of the mode that has a point (D,); all of them if none reaches it."""
-    reach = [
-        bool(within_reach(_component(mixture, k), best[None], SAME_MODE)[0])
-        for k in range(mixture.n_components)
-    ]
-    if not any(reach):
-        return mixture
-    weights = mixture.weights[reach]
-    return Mixture(
-        weights / weights.sum(), mixture.means[reach], mixture.scales[reach], mixture.lengths
-    )
-
-
-def _component(mixture: Mixture, k: int) -> Mixture:
-    return Mixture(np.ones(1), mixture.means[k : k + 1], mixture.scales[k : k + 1], mixture.lengths)
 
 
 def _alike(bounds: Bounds, free: list[int]) -> list[tuple[int, ...]]:

@@ -1,0 +1,62 @@
+"""An evaluation in the middle of the posterior.
+
+In more than a few dimensions hardly any draw from a normal lies near its centre, and acquisition
+functions want values around the posterior rather than in it. So runs spend hundreds of evaluations
+on a posterior whose highest point none of them has seen. As long as the log joint is as smooth as
+the surrogate expects, that is no loss; but a narrow peak within a broad one, or a dip, is never
+found out. Hence the rule: the place where the surrogate is highest, among the components' means,
+has an evaluation near it, at an average distance per parameter of less than half of the SD of its
+mode. It costs one evaluation, and another when that place has moved.
+"""
+
+import numpy as np
+
+from quell.arrays import FloatArray
+from quell.mixture import Mixture
+from quell.problem import Problem
+from quell.variational.islands import within_reach
+from quell.vbmc.state import State
+
+#: Distance (root mean square over the parameters, in SDs) at which an evaluation is near.
+NEAR = 0.2
+#: Components this many times wider that reach a point are of the same mode.
+SAME_MODE = 2.0
+
+
+def next_centre(problem: Problem, state: State, pending: FloatArray) -> FloatArray | None:
+    """The middle θ (D_full,) of the posterior if no evaluation is near it; None if one is.
+
+    ``pending`` (n, D_full) are under evaluation. The posterior has to be found.
+    """
+    if state.is_searching or state.mixture is None or state.fit is None:
+        return None
+    gp, q = state.fit.gp, state.mixture
+    top = q.means[int((gp.weights @ gp.predict_mean(q.means)).argmax())]
+    theta = problem.snap(state.space.to_original(top[None]))
+    if not (state.space.clear_of_bounds(theta) & (problem.log_prior(theta) > -np.inf)).all():
+        return None
+    if state.support is not None and not state.support(theta).all():
+        return None
+    top = state.space.to_inference(theta)[0]
+    known = state.space.to_inference(np.concatenate([state.evaluations.theta, pending]))
+    sds = np.sqrt(mode_of(q, top).covariance().diagonal())
+    nearest = np.min(np.mean(((known - top) / sds) ** 2, axis=1))
+    return None if nearest < NEAR**2 else np.asarray(theta[0])
+
+
+def mode_of(mixture: Mixture, x: FloatArray) -> Mixture:
+    """The components of the mode that has a point (D,); all of them if none reaches it."""
+    reach = [
+        bool(within_reach(_component(mixture, k), x[None], SAME_MODE)[0])
+        for k in range(mixture.n_components)
+    ]
+    if not any(reach):
+        return mixture
+    weights = mixture.weights[reach]
+    return Mixture(
+        weights / weights.sum(), mixture.means[reach], mixture.scales[reach], mixture.lengths
+    )
+
+
+def _component(mixture: Mixture, k: int) -> Mixture:
+    return Mixture(np.ones(1), mixture.means[k : k + 1], mixture.scales[k : k + 1], mixture.lengths)
