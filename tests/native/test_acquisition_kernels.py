@@ -47,7 +47,7 @@ def test_kernel_is_that_of_numpy(arguments, n):
     gp = make_situation(**arguments).gp
     rng = np.random.default_rng(arguments["seed"])
     a = rng.normal(size=(n, gp.dimension)) * 10.0 ** rng.integers(-3, 4)
-    for hyper in gp._samples():
+    for hyper in gp.samples:
         found, expected = kernel(hyper, a, gp.x), by_numpy(lambda h=hyper: kernel(h, a, gp.x))
         # Far away, where the exponent is some hundreds, its rounding is the relative error.
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-290)

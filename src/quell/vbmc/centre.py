@@ -5,8 +5,9 @@ functions want values around the posterior rather than in it. So runs spend hund
 on a posterior whose highest point none of them has seen. As long as the log joint is as smooth as
 the surrogate expects, that is no loss; but a narrow peak within a broad one, or a dip, is never
 found out. Hence the rule: the place where the surrogate is highest, among the components' means,
-has an evaluation near it, at an average distance per parameter of less than half of the SD of its
-mode. It costs one evaluation, and another when that place has moved.
+has an evaluation near it, at an average distance per parameter of less than a fifth of the SD of
+its mode: so near that a peak a fifth as wide would have been seen from within. It costs one
+evaluation, and another when that place has moved.
 """
 
 import numpy as np
