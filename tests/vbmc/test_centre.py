@@ -17,8 +17,9 @@ NONE = np.empty((0, 1))
 AROUND = np.array([-0.2, 0.0, 0.2, 0.3, 0.5, 0.6, 0.8, 1.0, 1.2])
 
 
-def state(*more, **changes):
-    return found_on_a_line(LINE, 0.4, np.append(AROUND, more), **changes)
+def state(*more, n_asked=30, **changes):
+    """Its next evaluation is one that may be spent on the middle."""
+    return found_on_a_line(LINE, 0.4, np.append(AROUND, more), n_asked=n_asked, **changes)
 
 
 def test_it_is_where_the_surrogate_is_highest():
@@ -31,6 +32,12 @@ def test_not_if_an_evaluation_is_near(place, near):
     assert (next_centre(LINE, state(), np.array([[place]])) is None) == near  # or under way
 
 
+def test_it_is_every_fifteenth_evaluation_at_most():
+    """5 (D + 2) of them."""
+    found = [n for n in range(20, 70) if next_centre(LINE, state(n_asked=n), NONE) is not None]
+    assert found == [30, 45, 60]
+
+
 def test_not_before_the_posterior_is_found():
     assert next_centre(LINE, state(warmup=True), NONE) is None
     lost = (make_iteration(reliability=1e3),)
@@ -39,15 +46,15 @@ def test_not_before_the_posterior_is_found():
 
 def test_not_where_the_prior_is_zero():
     holed = make_problem(1, prior=lambda t: 0.0 if abs(t[0] - 0.4) > 0.01 else -np.inf)
-    assert next_centre(holed, found_on_a_line(holed, 0.4, AROUND), NONE) is None
+    assert next_centre(holed, found_on_a_line(holed, 0.4, AROUND, n_asked=30), NONE) is None
 
 
 def test_it_is_a_step_of_the_search_and_the_paper_has_none():
-    found = propose(np.random.default_rng(1), LINE, state(n_asked=20), SETTINGS, NONE)
+    found = propose(np.random.default_rng(1), LINE, state(), SETTINGS, NONE)
     assert found.origin == Origin.SEARCH
     assert found.theta == pytest.approx([0.4])
     paper = Settings.variant("paper-viqr")
-    found = propose(np.random.default_rng(1), LINE, state(n_asked=20), paper, NONE)
+    found = propose(np.random.default_rng(1), LINE, state(), paper, NONE)
     assert found.theta != pytest.approx([0.4], abs=1e-6)
 
 
