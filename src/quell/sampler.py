@@ -146,7 +146,7 @@ class Sampler:
 
     @property
     def is_stable(self) -> bool:
-        """Whether :func:`quell.infer` would stop because the solution is stable.
+        """Whether :func:`quell.infer` would stop: the solution is stable, and known well enough.
 
         As of the last iteration computed: what was told since the last `ask` or `result` is not
         in it yet.

@@ -39,15 +39,19 @@ def next_centre(problem: Problem, state: State, pending: FloatArray) -> FloatArr
     gp, q = state.fit.gp, state.mixture
     top = q.means[int((gp.weights @ gp.predict_mean(q.means)).argmax())]
     theta = problem.snap(state.space.to_original(top[None]))
-    if not (state.space.clear_of_bounds(theta) & (problem.log_prior(theta) > -np.inf)).all():
-        return None
-    if state.support is not None and not state.support(theta).all():
+    if not is_possible(problem, state, theta):
         return None
     top = state.space.to_inference(theta)[0]
     known = state.space.to_inference(np.concatenate([state.evaluations.theta, pending]))
     sds = np.sqrt(mode_of(q, top).covariance().diagonal())
     nearest = np.min(np.mean(((known - top) / sds) ** 2, axis=1))
     return None if nearest < NEAR**2 else np.asarray(theta[0])
+
+
+def is_possible(problem: Problem, state: State, theta: FloatArray) -> bool:
+    """Whether a point (1, D_full) can be evaluated: within the bounds, where there is density."""
+    clear = state.space.clear_of_bounds(theta) & (problem.log_prior(theta) > -np.inf)
+    return bool(clear.all()) and (state.support is None or bool(state.support(theta).all()))
 
 
 def mode_of(mixture: Mixture, x: FloatArray) -> Mixture:

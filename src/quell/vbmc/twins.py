@@ -22,7 +22,7 @@ from quell.arrays import FloatArray
 from quell.problem import Problem
 from quell.space.bounds import Bounds
 from quell.variational.islands import within_reach
-from quell.vbmc.centre import mode_of
+from quell.vbmc.centre import is_possible, mode_of
 from quell.vbmc.state import State
 
 #: Pairs of parameters that change places.
@@ -90,18 +90,12 @@ def next_twin(problem: Problem, state: State, pending: FloatArray) -> FloatArray
     for symmetry in symmetries(state.space.bounds):
         twin = problem.snap(symmetry.image(top)[None])
         if (
-            _is_possible(problem, state, twin)
+            is_possible(problem, state, twin)
             and not within_reach(state.mixture, state.space.to_inference(twin)).any()
             and not within_reach(mode, state.space.to_inference(symmetry.image(seen))).any()
         ):
             return np.asarray(twin[0])
     return None
-
-
-def _is_possible(problem: Problem, state: State, twin: FloatArray) -> bool:
-    """Whether a point (1, D_full) can be evaluated."""
-    clear = state.space.clear_of_bounds(twin) & (problem.log_prior(twin) > -np.inf)
-    return bool(clear.all()) and (state.support is None or bool(state.support(twin).all()))
 
 
 def _alike(bounds: Bounds, free: list[int]) -> list[tuple[int, ...]]:
