@@ -18,7 +18,7 @@ def test_the_algorithm_on_one_page(capsys):
     printed = capsys.readouterr().out
     counts = [int(count) for count in re.findall(r"(\d+) evaluations  ELBO", printed)]
     assert counts[0] == 10
-    assert 75 <= counts[-1] <= 80  # iterations end after five steps, and looks are none
+    assert 70 < counts[-1] <= 80  # iterations end after five steps, with looks in between
     assert abs(names["estimate"].value - np.log(np.pi / 192)) < 1.0
     mean, sd = names["posterior"].mean(), names["posterior"].sd()
     np.testing.assert_allclose(mean, [0.0, -0.5], atol=0.8)
