@@ -13,7 +13,7 @@ RUNS ?= $(wildcard benchmarks/results/study/*.jsonl)
 	bench-overhead bench-synthetic bench-equal bench-problems bench-likelihoods bench-journal bench-archive \
 	bench-parallel bench-in-flight bench-real bench-variants bench-evidence bench-mode \
 	bench-house bench-stress bench-verdict bench-modes bench-robust bench-calibration bench-forecast bench-stack \
-	bench-deviations study figures illustrations page
+	bench-deviations bench-integers study figures illustrations page
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -138,6 +138,9 @@ bench-answer: $(VENV)/.dev  ## what a posterior could be made of: the mixture, t
 
 bench-modes: $(VENV)/.dev  ## posteriors of several modes: how many runs know all of them
 	$(BIN)/python benchmarks/bench_modes.py $(ARGS)
+
+bench-integers: $(VENV)/.dev  ## integer parameters with few likely values, beside sums over them
+	$(BIN)/python benchmarks/bench_integers.py $(ARGS)
 
 bench-robust: $(VENV)/.dev  ## wrong values and wrong SDs, with and without Settings(robust=True); ARGS="--out FILE"
 	$(BIN)/python benchmarks/bench_robust.py $(ARGS)

@@ -122,8 +122,8 @@ class TestSmallThings:
 
     def test_integers_are_explained(self):
         problem = make(normal, integer=[True])
-        assert "draws are rounded" in run(problem).summary()
-        assert "rounded" not in run(make(normal)).summary()
+        assert "the probability of k is spread" in run(problem).summary()
+        assert "is spread" not in run(make(normal)).summary()
 
 
 class TestVectorised:

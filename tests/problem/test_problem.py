@@ -848,11 +848,3 @@ def test_the_message_names_the_culprit(changes, message):
     }  # fmt: skip
     with pytest.raises(ValueError, match=message):
         make(**(box | changes))
-
-
-def test_an_integer_with_two_values_is_warned_about():
-    with pytest.warns(UserWarning, match="'flag' has only two values"):
-        make(
-            lower=0, upper=1, plausible_lower=0, plausible_upper=1, integer=["flag"],
-            names=["flag"],
-        )  # fmt: skip

@@ -15,6 +15,7 @@ from quell.gp.leaving_out import left_out_errors
 from quell.gp.pooling import pooled_mean
 from quell.space import InferenceSpace
 from quell.vbmc import Iteration, Solution
+from quell.vbmc.evidence import Draws
 from quell.vbmc.support import inside
 
 #: Draws from the posterior by which it is judged.
@@ -79,14 +80,25 @@ class Case:
         log_evidence: float,
         evaluations: Evaluations,
         plausible: InferenceSpace,
+        given: Draws | None = None,
     ) -> "Case":
-        """The case, with draws from ``rng``."""
+        """The case, with draws from ``rng``, or some of those ``given``.
+
+        The latter are of a posterior that has only part of the mixture, as for whole numbers.
+        """
+        scale = 1.0 if chosen is None else chosen.noise_scale
+        if given is not None:
+            draws = given.x[rng.permutation(len(given.x))[:N_DRAWS]]
+            log_evidence -= given.log_mass  # so that the answer is that of the whole mixture
+            return cls(
+                solution, chosen, history, log_evidence, evaluations, plausible, draws,
+                given.share, scale,
+            )  # fmt: skip
         draws = solution.mixture.sample(N_DRAWS, rng, stratified=True)
         share = 1.0
         if solution.support is not None:
             kept = inside(solution.support, solution.space, draws)
             draws, share = draws[kept] if kept.any() else draws, float(kept.mean())
-        scale = 1.0 if chosen is None else chosen.noise_scale
         return cls(
             solution, chosen, history, log_evidence, evaluations, plausible, draws, share, scale
         )

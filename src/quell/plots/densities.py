@@ -13,9 +13,7 @@ import numpy as np
 
 from quell.arrays import BoolArray, FloatArray
 from quell.plots.ranges import Range
-from quell.problem.integers import round_to_integers
 from quell.results import Marginal, Posterior
-from quell.results.moments import along
 from quell.results.one_parameter import OneParameter
 
 #: Cells of a curve: finer than what can be seen.
@@ -30,8 +28,6 @@ SPIKE, CUT_SHARE = 1.6, 0.95
 #: Draws by which the part of a mixture inside a support is told, and cells along each parameter.
 #: The share is smoothed over so many cells. Draws by which the levels of regions are told.
 N_DRAWS, N_CELLS, SMOOTH, N_LEVELS = 40_000, 40, 1.2, 4_000
-#: Places in the cell of an integer at which the density is averaged, and their weights.
-NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(3)
 #: Components whose weight is less do not show.
 LEAST_WEIGHT = 1e-6
 
@@ -106,10 +102,7 @@ class Densities:
         """Draws (n, D) of the mixture, and whether they are in the support (n,)."""
         p = self.posterior
         n = N_LEVELS if p.support is None else N_DRAWS
-        draws = p.mixture.sample(n, np.random.default_rng(0), stratified=True)
-        theta = p.space.to_original(draws)
-        if p.integer is not None and any(p.integer):
-            theta = round_to_integers(theta, p.space.bounds, np.array(p.integer))
+        theta = p._draw(n, np.random.default_rng(0))
         inside = np.ones(n, dtype=bool) if p.support is None else p.support(theta)
         # A lost run may have nothing there: it is drawn as it is, and its status says so.
         return theta, inside if inside.any() else ~inside
@@ -122,11 +115,11 @@ class Densities:
     def alone(self, shown: Range) -> tuple[FloatArray, FloatArray]:
         """Values (n,) of one parameter and its density (n,), or the probabilities of integers."""
         p = self.posterior
-        if not self._is_cut:
-            return density_curve(p.marginal(shown.name), shown)
         column = int(p.space.free[: shown.parameter].sum())
-        mixture = along(p.mixture, p.space, column)
-        x, density = density_curve(Marginal(p.space, shown.parameter, column, *mixture), shown)
+        if not self._is_cut or p._parts.whole[column]:
+            return density_curve(p.marginal(shown.name), shown)
+        parts = p._parts.along(column)
+        x, density = density_curve(Marginal(p.space, shown.parameter, column, *parts), shown)
         if p.space.dimension == 1:
             theta = np.tile(p.space.bounds.lower, (len(x), 1))
             theta[:, shown.parameter] = x
@@ -174,24 +167,17 @@ class Densities:
             return x, y, density, rising_levels(self.at(first, second, at[0], at[1]), shares)
 
     def at(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
-        """The density at values x and y of two parameters, which are broadcast.
-
-        That of an integer is the average over its cell.
-        """
-        total = np.zeros(np.broadcast_shapes(x.shape, y.shape))
-        for node_x, weight_x in _nodes(first):
-            for node_y, weight_y in _nodes(second):
-                part = self._mixture(first, second, x + node_x, y + node_y)
-                total += weight_x * weight_y * part
+        """The density at values x and y of two parameters, which are broadcast."""
+        total = self._parts_at(first, second, x, y)
         if self._is_cut:
             total *= self._share_inside(first, second, x, y)
         return np.where(np.isfinite(total), total, 0.0)
 
     def points(self, shown: Range) -> FloatArray:
         """Values (n,) of one parameter at which its maps are computed."""
-        if shown.integer:
-            return shown.integers()
         marginal = self.posterior.marginal(shown.name)
+        if shown.integer or not isinstance(marginal, Marginal):
+            return shown.integers()
         curve = curve_points(marginal, shown)
         density = marginal.density(curve)
         share = np.cumsum(np.where(np.isfinite(density), density, 0.0) * _cells(curve))
@@ -199,28 +185,36 @@ class Densities:
         even = np.interp(np.linspace(0.005, 0.995, N_SHARES), share, curve)
         return np.unique(np.append(shown.spread(N_MAP), even))
 
-    def _mixture(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
-        """The density of the mixture at values x and y, which are broadcast."""
+    def _parts_at(self, first: Range, second: Range, x: FloatArray, y: FloatArray) -> FloatArray:
+        """The density of the normal distributions at values x and y, which are broadcast."""
         p = self.posterior
         columns = [int(p.space.free[: shown.parameter].sum()) for shown in (first, second)]
-        used = p.mixture.weights > LEAST_WEIGHT
-        weights, mean_x, _ = (a[used] for a in along(p.mixture, p.space, columns[0]))
-        _, mean_y, _ = (a[used] for a in along(p.mixture, p.space, columns[1]))
-        scale = p.mixture.scales[used]
-        directions = p.space.rotation[columns] * p.space.scales * p.mixture.lengths
-        (a, b), (_, c) = directions @ directions.T
-        in_x, v_x, slope_x = p.space.standard_coordinate(first.parameter, x)
-        in_y, v_y, slope_y = p.space.standard_coordinate(second.parameter, y)
-        # v_y given v_x is normal around a line, with what is left of its variance.
-        rest = max(c - b * b / a, 1e-12 * c)
-        z_x = (v_x[..., None] - mean_x) / scale
-        z_y = (v_y[..., None] - mean_y) / scale
-        terms = np.exp(-0.5 / rest * (z_y - (b / a) * z_x) ** 2)
-        terms = terms * (weights / scale**2 * np.exp(-0.5 * z_x**2 / a))
-        density = terms.sum(axis=-1) / (2 * np.pi * np.sqrt(a * rest))
-        density = density * np.exp(second.log_stretch(y) - slope_y)
-        density = density * np.exp(first.log_stretch(x) - slope_x)
-        return np.asarray(np.where(in_x & in_y, density, 0.0))
+        used = p._parts.weights > LEAST_WEIGHT
+        weights, scale = p._parts.weights[used], p._parts.scales[used]
+        factors = p._parts.factor[columns]
+        (a, b), (_, c) = factors @ factors.T
+        density = np.ones((*np.broadcast_shapes(x.shape, y.shape), len(weights)))
+        z, log_slope, inside = [], np.zeros(1), np.ones(1, bool)
+        for shown, column, at in zip((first, second), columns, (x, y), strict=True):
+            within, v, slope = p.space.standard_coordinate(shown.parameter, at)
+            inside = inside & within
+            log_slope = log_slope + shown.log_stretch(at)
+            if p._parts.whole[column]:
+                density = density * (np.rint(at)[..., None] == p._parts.integers[used, column])
+            else:
+                z.append((v[..., None] - p._parts.means[used, column]) / scale)
+                log_slope = log_slope - slope
+        if len(z) == 2:
+            # v_y given v_x is normal around a line, with what is left of its variance.
+            rest = max(c - b * b / a, 1e-12 * c)
+            density = density * np.exp(-0.5 / rest * (z[1] - (b / a) * z[0]) ** 2)
+            density = density * np.exp(-0.5 / a * z[0] ** 2)
+            density = density / (2 * np.pi * np.sqrt(a * rest) * scale**2)
+        elif z:
+            size = max(a, c)  # that of the other one is zero
+            density = density * np.exp(-0.5 / size * z[0] ** 2)
+            density = density / (np.sqrt(2 * np.pi * size) * scale)
+        return np.asarray(np.where(inside, (density @ weights) * np.exp(log_slope), 0.0))
 
     def _share_inside(
         self, first: Range, second: Range, x: FloatArray, y: FloatArray
@@ -246,13 +240,6 @@ class Densities:
         cells = [second.fraction(second.place(y)), first.fraction(first.place(x))]
         places = np.stack(cells) * N_CELLS - 0.5
         return np.asarray(map_coordinates(share, places, order=1, mode="nearest"))
-
-
-def _nodes(shown: Range) -> list[tuple[float, float]]:
-    """Offsets in the cell of an integer, and their weights; none for other parameters."""
-    if not shown.integer:
-        return [(0.0, 1.0)]
-    return [(0.5 * float(n), 0.5 * float(w)) for n, w in zip(NODES, NODE_WEIGHTS, strict=True)]
 
 
 def staircase(

@@ -1,9 +1,9 @@
 """Integer parameters: their bounds in the inference space, and rounding to them.
 
-The algorithm works with continuous coordinates. An integer parameter k takes up the cell
-[k − ½, k + ½], on which the target and the prior are constant: the hard bounds LB and UB, the
-smallest and the largest value allowed, become LB − ½ and UB + ½, and a point is rounded before
-anything is evaluated there.
+The algorithm works with continuous coordinates. The hard bounds LB and UB of an integer parameter,
+the smallest and the largest value allowed, become LB − ½ and UB + ½, and a point is rounded before
+anything is evaluated there. So the target is known at whole numbers only, and only what the fitted
+mixture says there counts in the end (`quell.results.parts`).
 """
 
 import warnings
@@ -60,17 +60,6 @@ def space_with_integers(
         space = InferenceSpace.from_bounds(*box, names=names, bounded=bounded, periodic=periodic)
     for warning in caught:
         warnings.warn(warning.message, stacklevel=4)  # at the line where the problem is made
-    bounds = space.bounds
-    binary = mask & space.free & (bounds.upper - bounds.lower == 2.0)
-    if binary.any():
-        name = names[int(np.argmax(binary))]
-        warnings.warn(
-            f"the integer {name!r} has only two values, from which a surrogate of continuous "
-            "coordinates cannot tell the width of the posterior: the evidence will be poor (fix "
-            "the parameter at either value, run both, and compare or average them by evidence)",
-            UserWarning,
-            stacklevel=4,
-        )
     both = mask & space.bounds.periodic
     if both.any():
         name = names[int(np.argmax(both))]

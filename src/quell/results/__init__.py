@@ -4,5 +4,14 @@ from quell.results.divergence import Divergence, kl_divergence, mmtv
 from quell.results.marginal import Marginal
 from quell.results.posterior import Posterior
 from quell.results.result import Result
+from quell.results.whole_numbers import IntegerMarginal
 
-__all__ = ["Divergence", "Marginal", "Posterior", "Result", "kl_divergence", "mmtv"]
+__all__ = [
+    "Divergence",
+    "IntegerMarginal",
+    "Marginal",
+    "Posterior",
+    "Result",
+    "kl_divergence",
+    "mmtv",
+]

@@ -35,7 +35,8 @@ def _case(result: Result) -> Case:
     posterior, solution = result.posterior, result.solution
     draws = posterior.sample(N_DRAWS, np.random.default_rng(result.seed))
     return Case(
-        solution, None, (), result.log_evidence, result.evaluations, solution.space,
+        solution, None, (), result.log_evidence - posterior.log_mass, result.evaluations,
+        solution.space,
         solution.space.to_inference(draws), posterior.share_in_support,
     )  # fmt: skip
 

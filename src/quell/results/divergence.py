@@ -12,7 +12,7 @@ from quell.results.posterior import Posterior
 from quell.streams import as_generator
 
 if TYPE_CHECKING:
-    from quell.results.marginal import Marginal
+    from quell.results.one_parameter import OneParameter
     from quell.results.result import Result
 
 #: Draws behind a KL divergence: its standard error is then 0.02 where it is one nat.
@@ -156,7 +156,7 @@ def _columns(p: Posterior, q: Posterior) -> Any:
     return order
 
 
-def _marginal_distance(p: "Marginal", q: "Marginal") -> float:
+def _marginal_distance(p: "OneParameter", q: "OneParameter") -> float:
     """Total variation by cells so small that both densities are smooth in each."""
     if p.integer and q.integer:
         ends = [value for m in (p, q) for value in m.ppf([TAIL, 1.0 - TAIL])]
@@ -179,7 +179,7 @@ def _total_variation(p: FloatArray, q: FloatArray) -> float:
     return float(min(1.0, 0.5 * np.abs(difference).sum()))
 
 
-def _distance_to_draws(p: "Marginal", draws: FloatArray) -> float:
+def _distance_to_draws(p: "OneParameter", draws: FloatArray) -> float:
     from quell.results.density import density_from_draws  # slow to import
 
     bounds, i = p.space.bounds, p.parameter

@@ -26,9 +26,9 @@ class Marginal(OneParameter):
     frozen distributions; `to_scipy` makes one of them.
 
     Quantiles and probabilities of a periodic parameter are counted from the seam, opposite the
-    plausible box; median and interval from the point opposite its mean direction. Of an integer
-    parameter k density, probabilities and quantiles are those of a continuous one that is rounded
-    to k between k - ½ and k + ½; mean and SD are those of the integers.
+    plausible box; median and interval from the point opposite its mean direction. An integer
+    parameter with very many likely values is as good as a continuous one; one with few has an
+    `IntegerMarginal`.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class Marginal(OneParameter):
 
     def _moments(self) -> tuple[float, float]:
         one = self.space.coordinate(self.parameter)
-        return moments_of_one(one, self.weights, self.means, self.sds, self.integer)
+        return moments_of_one(one, self.weights, self.means, self.sds)
 
     def _values(self, p: FloatArray) -> FloatArray:
         """Quantiles (...) of shares (...) between 0 and 1."""

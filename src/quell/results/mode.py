@@ -19,11 +19,13 @@ def highest(
     log_density: Callable[[FloatArray], float],
     mean_slopes: FloatArray,
     starts: Sequence[FloatArray],
+    snapped: Callable[[FloatArray], FloatArray] = lambda x: x,
 ) -> FloatArray:
     """The point x (D,) whose density in the user's parameters is highest, found by search.
 
     ``log_density`` is that in x, ``mean_slopes`` (D,) the averages of dθ/dv over the `CENTRAL` part
-    of each free parameter, and ``starts`` are points (D,).
+    of each free parameter, and ``starts`` are points (D,). ``snapped`` moves a point to where it
+    counts: to whole numbers of integers.
 
     >>> space = InferenceSpace.from_bounds(-np.inf, np.inf, -1, 1)
     >>> peak = highest(space, lambda x: -float((x[0] - 0.3) ** 2), np.ones(1), [np.zeros(1)])
@@ -35,6 +37,7 @@ def highest(
     shallowest = np.maximum(MODE_RESOLUTION * mean_slopes, np.finfo(np.float64).tiny)
 
     def loss(x: FloatArray) -> float:
+        x = snapped(x)
         slopes = np.maximum(space.raw_slopes(x), shallowest)
         return float(np.log(slopes).sum() - log_density(x))
 

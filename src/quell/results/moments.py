@@ -7,18 +7,19 @@ one-dimensional integrals, with v_i = m_ik + s_ik z and the orthonormal Hermite 
 
     a_nik = E[f_i(m_ik + s_ik z) ψ_n(z)],    Cov_k(θ_i, θ_j) = Σ_{n ≥ 1} ρ_ijⁿ a_nik a_njk
 
-(Mehler's formula). Means and variances are exact for the log map and for integers, by
-Gauss-Legendre quadrature between the kinks of a map otherwise.
+(Mehler's formula). Means and variances are exact for the log map, by Gauss-Legendre quadrature
+between the kinks of a map otherwise. A whole number has one value in each component.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy.special import gammaln, ndtr
+from scipy.special import gammaln
 
-from quell.arrays import BoolArray, FloatArray
-from quell.mixture import Mixture
+from quell.arrays import FloatArray
+from quell.results.parts import Parts
 from quell.space import InferenceSpace
 from quell.space.coordinate import Coordinate
 from quell.space.maps import OneSided, Periodic, TwoSided
@@ -28,9 +29,6 @@ from quell.space.tails import HeavyTails
 REACH = 9.0  # SDs of a component that are integrated over: 2e-19 is beyond
 NODES = 128  # of Gauss-Legendre, in each piece between two kinks
 ORDERS = 64  # Hermite polynomials: enough for |ρ| = 0.9 of any, and all ρ of smooth functions
-#: More values of an integer than these, within reach, are as good as continuous: their rounding
-#: adds 1/12 to a variance of some (1000/18)².
-MOST_CELLS = 1000
 LARGEST_EXPONENT = 700.0  # e^700 is finite
 LARGEST_TERM = 300.0  # e^300 of the unit e^700 is not, though its square is
 
@@ -49,36 +47,22 @@ class Terms:
     hermite: FloatArray
 
 
-def along(
-    mixture: Mixture, space: InferenceSpace, column: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Weights, means and SDs, (K,) each, of the mixture in one standardised coordinate v."""
-    # v = (s x) Rᵀ: each component is normal along any coordinate of the standardised space.
-    direction = space.rotation[column] * space.scales
-    spread = np.sqrt(((mixture.lengths * direction) ** 2).sum())
-    return mixture.weights, mixture.means @ direction, mixture.scales * spread
-
-
-def moments(
-    mixture: Mixture, space: InferenceSpace, integer: BoolArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Mean (n,), SD (n,) and covariance (n, n) of all parameters, fixed ones included.
-
-    ``integer`` (n,) marks the parameters that are rounded.
-    """
+def moments(parts: Parts, space: InferenceSpace) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Mean (n,), SD (n,) and covariance (n, n) of all parameters, fixed ones included."""
     mean, sd = space.bounds.lower.copy(), np.zeros(space.n_parameters)
     covariance = np.zeros((space.n_parameters, space.n_parameters))
-    used = mixture.weights > 0
-    weights, terms = mixture.weights[used], []
+    weights, terms = parts.weights, []
     for column, i in enumerate(np.flatnonzero(space.free)):
-        _, means, sds = (array[used] for array in along(mixture, space, column))
-        terms.append(_terms(space.coordinate(int(i)), means, sds, weights, bool(integer[i])))
+        if parts.whole[column]:
+            terms.append(_whole_numbers(parts.integers[:, column], weights))
+        else:
+            terms.append(_terms(space.coordinate(int(i)), *parts.along(column)))
     units = np.array([term.unit for term in terms])
-    means = np.array([term.means for term in terms])  # (D, K)
+    means = np.array([term.means for term in terms])  # (D, M)
     centre = means @ weights
     scatter = means - centre[:, None]
     between = (weights * scatter) @ scatter.T
-    within = _within(terms, weights, _correlation(mixture, space))
+    within = _within(terms, weights, parts.correlation)
     with np.errstate(over="ignore", invalid="ignore"):
         mean[space.free] = [term.origin for term in terms] + units * centre
         sd[space.free] = units * np.sqrt(np.diag(within + between))
@@ -89,23 +73,16 @@ def moments(
 
 
 def moments_of_one(
-    coordinate: Coordinate, weights: FloatArray, means: FloatArray, sds: FloatArray, integer: bool
+    coordinate: Coordinate, weights: FloatArray, means: FloatArray, sds: FloatArray
 ) -> tuple[float, float]:
-    """Mean and SD of one parameter, given the mixture in its v: (K,) each."""
+    """Mean and SD of one parameter, given normal distributions in its v: (M,) each."""
     used = weights > 0
     weights = weights[used]
-    terms = _terms(coordinate, means[used], sds[used], weights, integer)
+    terms = _terms(coordinate, weights, means[used], sds[used])
     centre = weights @ terms.means
     variance = weights @ (terms.variances + (terms.means - centre) ** 2)
     with np.errstate(over="ignore"):
         return float(terms.origin + terms.unit * centre), float(terms.unit * np.sqrt(variance))
-
-
-def _correlation(mixture: Mixture, space: InferenceSpace) -> FloatArray:
-    """Correlations (D, D) of v under any one component."""
-    factor = space.rotation * (space.scales * mixture.lengths)
-    factor = factor / np.sqrt((factor**2).sum(axis=1))[:, None]
-    return np.clip(factor @ factor.T, -1.0, 1.0)
 
 
 def _within(terms: list[Terms], weights: FloatArray, correlation: FloatArray) -> FloatArray:
@@ -121,16 +98,18 @@ def _within(terms: list[Terms], weights: FloatArray, correlation: FloatArray) ->
 
 
 def _terms(
-    coordinate: Coordinate, means: FloatArray, sds: FloatArray, weights: FloatArray, integer: bool
+    coordinate: Coordinate, weights: FloatArray, means: FloatArray, sds: FloatArray
 ) -> Terms:
-    if integer:
-        reach = np.array([np.min(means - REACH * sds), np.max(means + REACH * sds)])
-        low, high = coordinate.value(reach)
-        if high - low <= MOST_CELLS:
-            return _rounded(coordinate, means, sds, np.arange(np.rint(low), np.rint(high) + 1))
     if isinstance(coordinate.map, OneSided):
         return _log_normal(coordinate, coordinate.map, means, sds)
     return _by_quadrature(coordinate, means, sds, float(coordinate.value(weights @ means)))
+
+
+def _whole_numbers(values: FloatArray, weights: FloatArray) -> Terms:
+    """A parameter with one value (M,) in each component."""
+    origin = float(np.rint(weights @ values))
+    nothing = np.zeros((ORDERS, len(values)))
+    return Terms(origin, 1.0, values - origin, nothing[0], nothing)
 
 
 def _by_quadrature(
@@ -154,7 +133,7 @@ def _by_quadrature(
     variance = (weight * values**2).sum(axis=1)
     weighted = weight * values
     hermite = [(weighted * psi).sum(axis=1) for psi in _hermite(z)]
-    return Terms(origin, 2.0 * unit, mean, variance, np.array(hermite[1:]))
+    return Terms(origin, 2.0 * unit, mean, variance, np.array(hermite))
 
 
 def _kinks(coordinate: Coordinate) -> list[float]:
@@ -188,28 +167,6 @@ def _log_normal(coordinate: Coordinate, g: OneSided, means: FloatArray, sds: Flo
     return Terms(float(g.bound[0]), float(np.exp(top)), mean, variance, hermite)
 
 
-def _rounded(
-    coordinate: Coordinate, means: FloatArray, sds: FloatArray, values: FloatArray
-) -> Terms:
-    """An integer with these ``values``; the outer ones stand for everything beyond them too."""
-    edges = coordinate.standard(values[:-1] + 0.5)
-    z = (edges - means[:, None]) / sds[:, None]
-    above = ndtr(-z)  # (K, edges): the probability of a larger integer
-    mean = above.sum(axis=1)
-    # E[j²] = Σ_e (2e + 1) P(j > e), about the whole number next to the mean
-    about = np.rint(mean)[:, None]
-    step = 2.0 * (np.arange(len(edges)) - about) + 1.0
-    second = about[:, 0] ** 2 + (step * above).sum(axis=1)
-    variance = np.maximum(second - (mean - about[:, 0]) ** 2, 0.0)
-    # A step up at z contributes ∫_z^∞ ψ_n φ = ψ_{n−1}(z) φ(z)/√n.
-    density = _normal_density(z)
-    hermite = [
-        (density * psi).sum(axis=1) / np.sqrt(n)
-        for n, psi in enumerate(_hermite(np.clip(z, -REACH, REACH), ORDERS - 1), start=1)
-    ]
-    return Terms(float(values[0]), 1.0, mean, variance, np.array(hermite))
-
-
 @cache
 def _legendre() -> tuple[FloatArray, FloatArray]:
     """Nodes and weights on [−1, 1]."""
@@ -222,9 +179,10 @@ def _normal_density(z: FloatArray) -> FloatArray:
     return np.exp(-0.5 * z * z) / np.sqrt(2.0 * np.pi)
 
 
-def _hermite(z: FloatArray, last: int = ORDERS) -> list[FloatArray]:
-    """ψ_0 .. ψ_last at z, each of its shape."""
-    psi = [np.ones_like(z), z]
-    for n in range(1, last):
-        psi.append((z * psi[n] - np.sqrt(n) * psi[n - 1]) / np.sqrt(n + 1))
-    return psi
+def _hermite(z: FloatArray) -> Iterator[FloatArray]:
+    """ψ_1 .. ψ_ORDERS at z, each of its shape."""
+    before, psi = np.ones_like(z), z
+    yield psi
+    for n in range(1, ORDERS):
+        before, psi = psi, (z * psi - np.sqrt(n) * before) / np.sqrt(n + 1)
+        yield psi

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from quell.arrays import FloatArray, at_peace
+from quell.arrays import BoolArray, FloatArray, at_peace
 from quell.checks import as_floats
 from quell.checks import integer as whole_number
 from quell.mixture import Mixture
@@ -18,7 +18,8 @@ from quell.results.from_file import LostSupport
 from quell.results.html import posterior_html
 from quell.results.marginal import Marginal
 from quell.results.mode import CENTRAL, highest
-from quell.results.moments import along, moments
+from quell.results.moments import moments
+from quell.results.parts import Parts
 from quell.results.truncated import (
     FEW_DRAWS,
     N_DRAWS,
@@ -26,6 +27,7 @@ from quell.results.truncated import (
     Kept,
     draw_inside,
 )
+from quell.results.whole_numbers import IntegerMarginal
 from quell.space import InferenceSpace
 from quell.streams import as_generator
 from quell.text import printable
@@ -36,10 +38,10 @@ from quell.text import printable
 class Posterior(Distribution):
     """A distribution over all of the user's parameters, fixed ones included; part of a result.
 
-    Inference treats integer parameters as continuous, each integer k standing for the interval
-    from k - ½ to k + ½. Draws and the mode are rounded, and moments are those of the draws;
-    densities are those of the continuous distribution. Moments of a periodic parameter are those
-    of its values between the bounds.
+    Integer parameters have probabilities: what the mixture says at whole numbers, where alone the
+    target is known (see `quell.results.parts`). `log_density` is then that of the others together
+    with the probability of the integers, also between them, where k stands for k - ½ to k + ½.
+    Moments of a periodic parameter are those of its values between the bounds.
 
     Parameters
     ----------
@@ -75,9 +77,32 @@ class Posterior(Distribution):
     integer: tuple[bool, ...] | None = None
     support: Support | None = None
 
+    @cached_property
+    def _integers(self) -> BoolArray:
+        """Mask (dimension,) of the integers."""
+        return np.zeros(self.dimension, bool) if self.integer is None else np.array(self.integer)
+
+    @cached_property
+    def _parts(self) -> Parts:
+        """The posterior as normal distributions in standardised coordinates."""
+        return Parts.of(self.mixture, self.space, self._integers)
+
+    @property
+    def has_whole_numbers(self) -> bool:
+        """Whether there are integers that are not as good as continuous."""
+        return bool(self._parts.whole.any())
+
+    @property
+    def log_mass(self) -> float:
+        """The log of the sum over whole numbers of the mixture's density; 0 without integers.
+
+        What the evidence has to be multiplied by: the run integrates where it is to sum.
+        """
+        return self._parts.log_mass
+
     def _rounded(self, theta: FloatArray) -> FloatArray:
-        if self.integer is not None and any(self.integer):
-            return round_to_integers(theta, self.space.bounds, np.array(self.integer))
+        if self._integers.any():
+            return round_to_integers(theta, self.space.bounds, self._integers)
         return theta
 
     def sample(self, n: int, rng: np.random.Generator | int = 0) -> FloatArray:
@@ -105,6 +130,8 @@ class Posterior(Distribution):
         return theta if len(theta) == n else theta[rng.integers(len(theta), size=n)]
 
     def _draw(self, n: int, rng: np.random.Generator) -> FloatArray:
+        if self.has_whole_numbers:
+            return self._rounded(self._parts.sample(n, rng, self.space))
         draws = self.mixture.sample(n, rng, stratified=True)
         return self._rounded(self.space.to_original(draws))
 
@@ -141,12 +168,12 @@ class Posterior(Distribution):
         Log densities (...), -inf out of bounds and where a fixed parameter has another value.
         `log_pdf` is the same, and `pdf` the density itself.
         """
-        theta = as_floats("theta", theta)
+        theta = self._rounded(as_floats("theta", theta))
         inside = self.space.contains(theta)
         out = np.full(inside.shape, -np.inf)
         if inside.any():
             x = self.space.to_inference(theta[inside])
-            out[inside] = self.mixture.log_density(x) - self.space.log_jacobian(x)
+            out[inside] = self.mixture.log_density(x) - self.space.log_jacobian(x) - self.log_mass
         return self._in_support(theta, out)
 
     def _in_support(self, theta: FloatArray, logs: FloatArray) -> FloatArray:
@@ -166,8 +193,7 @@ class Posterior(Distribution):
             theta = self._kept.theta
             covariance = np.cov(theta.T).reshape(self.dimension, self.dimension)
             return theta.mean(axis=0), theta.std(axis=0, ddof=1), covariance
-        integer = np.zeros(self.dimension, bool) if self.integer is None else np.array(self.integer)
-        return moments(self.mixture, self.space, integer)
+        return moments(self._parts, self.space)
 
     def mode(self) -> FloatArray:
         """The point (dimension,) of highest density in the user's parameters.
@@ -176,7 +202,6 @@ class Posterior(Distribution):
         Next to a hard bound the density is taken as an average over a tenth of the posterior's
         width: there even a light tail of the mixture makes a spike, which means nothing.
         """
-        free = np.flatnonzero(self.space.free)
 
         def log_density(x: FloatArray) -> float:
             if self._kept is not None and self.log_density(self.space.to_original(x)) == -np.inf:
@@ -184,14 +209,32 @@ class Posterior(Distribution):
             return float(self.mixture.log_density(x))
 
         starts = list(self.mixture.means)
+        if self.has_whole_numbers:
+            starts = list(self.space.to_inference(self._parts.centres(self.space)))
         if self._kept is not None:
             starts += list(self.space.to_inference(self._kept.theta[:FEW_DRAWS]))
-        slopes = np.array([self.marginal(i).mean_slope(*CENTRAL) for i in free])
         return self._rounded(
-            self.space.to_original(highest(self.space, log_density, slopes, starts))
+            self.space.to_original(
+                highest(self.space, log_density, self._mean_slopes(), starts, self._snapped)
+            )
         )
 
-    def marginal(self, parameter: int | np.integer | str) -> Marginal:
+    def _mean_slopes(self) -> FloatArray:
+        """Averages (D,) of dθ/dv over the middle of each free parameter; 0 of whole numbers."""
+        slopes = np.zeros(self.space.dimension)
+        for column in np.flatnonzero(~self._parts.whole):
+            marginal = self.marginal(int(np.flatnonzero(self.space.free)[column]))
+            assert isinstance(marginal, Marginal)
+            slopes[column] = marginal.mean_slope(*CENTRAL)
+        return slopes
+
+    def _snapped(self, x: FloatArray) -> FloatArray:
+        """The point x (D,) moved to whole numbers of the integers."""
+        if not self._integers.any():
+            return x
+        return self.space.to_inference(self._rounded(self.space.to_original(x)))
+
+    def marginal(self, parameter: int | np.integer | str) -> Marginal | IntegerMarginal:
         """The distribution of one parameter, in closed form.
 
         Parameters
@@ -208,9 +251,14 @@ class Posterior(Distribution):
         if not self.space.free[parameter]:
             raise ValueError(f"{self.names[parameter]!r} is fixed: it has no marginal density")
         column = int(self.space.free[:parameter].sum())
+        if self._parts.whole[column]:
+            if self._kept is not None:
+                values = self._kept.theta[:, parameter]
+                return IntegerMarginal.of_draws(self.space, parameter, values)
+            return IntegerMarginal(self.space, parameter, *self._parts.probabilities(column))
         marginal = Marginal(
-            self.space, parameter, column, *along(self.mixture, self.space, column),
-            integer=self.integer is not None and self.integer[parameter],
+            self.space, parameter, column, *self._parts.along(column),
+            integer=bool(self._integers[parameter]),
         )  # fmt: skip
         if self._kept is None:
             return marginal

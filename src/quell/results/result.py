@@ -206,8 +206,8 @@ class Result(Reported, Saved):
         names = [printable(name) for name in self.posterior.names]
         whole = [n for n, i in zip(names, self.posterior.integer or (), strict=False) if i]
         if whole:
-            lines += ["", f"integer parameters ({', '.join(whole)}) are treated as continuous: k "
-                          "stands for k - 1/2 to k + 1/2, and draws are rounded"]  # fmt: skip
+            lines += ["", f"integer parameters ({', '.join(whole)}): for quantiles the probability "
+                          "of k is spread from k - 1/2 to k + 1/2"]  # fmt: skip
         lines += [
             "",
             f"overhead {self.cpu_seconds:.1f} CPU s "

@@ -10,8 +10,8 @@ from quell.diagnostics import Case, Verdict, judge
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
+from quell.run.on_integers import on_integers
 from quell.settings import Settings
-from quell.space import InferenceSpace
 from quell.streams import rng_for_finish
 from quell.threads import single_threaded
 from quell.vbmc import Iteration, Solution, best_iteration, boost
@@ -40,12 +40,12 @@ def end(
     history: Sequence[Iteration],
     settings: Settings,
     evaluations: Evaluations,
-    plausible: InferenceSpace,
+    problem: Problem,
     unseen: Callable[[np.random.Generator], float],
 ) -> Ending:
     """Choose the iteration to return, polish it, estimate its evidence, and judge it.
 
-    ``plausible`` is the problem's space; ``unseen`` gives the share of its box not looked at.
+    ``unseen`` gives the share of the problem's plausible box not looked at.
     """
     chosen = best_iteration(history)
     polished, boosted = chosen.solution, False
@@ -55,11 +55,16 @@ def end(
     if settings.final_components > 0 and settings.cover:
         solution = cover(rng, polished, settings.final_components)
         boosted = boosted or solution is not polished
+    judged, bound, draws = solution, polished.elbo, None
+    if whole := on_integers(rng, solution, problem.integer):
+        judged, draws = whole
+        before = on_integers(rng, polished, problem.integer)
+        bound = before[0].elbo if before else judged.elbo
     estimate = evidence(
-        rng, solution, importance=settings.evidence == "importance", bound=polished.elbo
+        rng, judged, importance=settings.evidence == "importance", bound=bound, draws=draws
     )
     share = unseen(rng)
-    case = Case.of(rng, solution, chosen, history, estimate.value, evaluations, plausible)
+    case = Case.of(rng, judged, chosen, history, estimate.value, evaluations, problem.space, draws)
     return Ending(chosen, solution, boosted, estimate, share, judge(rng, case))
 
 
@@ -77,4 +82,4 @@ def end_at(result: Result, problem: Problem, row: int) -> Ending:
     rng = rng_for_finish(result.seed, 2 * known.n_counted + 1)
     unseen = partial(unseen_by, overview=overview_of(history), evaluations=known)
     with single_threaded(), np.errstate(all="ignore"):
-        return end(rng, history, result.settings, known, problem.space, unseen)
+        return end(rng, history, result.settings, known, problem, unseen)

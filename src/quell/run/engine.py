@@ -76,7 +76,7 @@ class Engine(Fold[State]):
             raise InferenceFailed(why, self.table)
         with self._clock():
             ending = end(
-                rng, state.history, self.settings, self.table, self.problem.space,
+                rng, state.history, self.settings, self.table, self.problem,
                 partial(unseen_share, state=state),
             )  # fmt: skip
         return make_result(

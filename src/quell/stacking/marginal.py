@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 
 from quell.arrays import FloatArray, at_peace
-from quell.results import Marginal
 from quell.results.one_parameter import OneParameter
 from quell.results.quantiles import solve_quantiles
 from quell.space import InferenceSpace
@@ -25,7 +24,7 @@ class StackedMarginal(OneParameter):
     methods of `Marginal`.
     """
 
-    members: tuple[Marginal, ...]
+    members: tuple[OneParameter, ...]
     shares: FloatArray
 
     @property

@@ -12,7 +12,7 @@ from quell.checks import integer as whole_number
 from quell.problem.constraint import Support
 from quell.results import Posterior
 from quell.results.distribution import Distribution
-from quell.results.mode import CENTRAL, MODE_STARTS, highest
+from quell.results.mode import MODE_STARTS, highest
 from quell.space import InferenceSpace
 from quell.stacking.html import posterior_html
 from quell.stacking.marginal import StackedMarginal
@@ -142,11 +142,10 @@ class StackedPosterior(Distribution):
         def log_density(x: FloatArray) -> float:
             return float(self.log_density(space.to_original(x)) + space.log_jacobian(x))
 
-        free = np.flatnonzero(space.free)
-        slopes = np.array([first.marginal(i).mean_slope(*CENTRAL) for i in free])
         order = np.argsort(-self.shares)[: 2 * MODE_STARTS]
         starts = [space.to_inference(self.members[j].mode()) for j in order]
-        return first._rounded(space.to_original(highest(space, log_density, slopes, starts)))
+        found = highest(space, log_density, first._mean_slopes(), starts, first._snapped)
+        return first._rounded(space.to_original(found))
 
     def marginal(self, parameter: int | np.integer | str) -> StackedMarginal:
         """The distribution of one parameter, in closed form.

@@ -71,8 +71,27 @@ class Evidence:
     bound: Elbo
 
 
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws x (n, D) of a posterior on part of a mixture's space, and its log density there (n,).
+
+    It has the mixture's density, divided by what the mixture has there: the ``share`` in its
+    support, of e^``log_mass`` on whole numbers.
+    """
+
+    x: FloatArray
+    log_density: FloatArray
+    log_mass: float
+    share: float = 1.0
+
+
 def evidence(
-    rng: np.random.Generator, solution: Solution, *, importance: bool, bound: Elbo | None = None
+    rng: np.random.Generator,
+    solution: Solution,
+    *,
+    importance: bool,
+    bound: Elbo | None = None,
+    draws: Draws | None = None,
 ) -> Evidence:
     """The expected log evidence of a solution, or with ``importance=False`` its ELBO.
 
@@ -81,6 +100,8 @@ def evidence(
     `quell.vbmc.cover`). Where the weights are too uneven to be trusted, the larger ELBO takes the
     place of log Z(f̄). The SD holds that of the ELBO, which is the surrogate's uncertainty, that of
     the mean over the draws, and the convexity as the surrogate says it is, borne out or not.
+    ``draws`` are given where the posterior is another than the mixture, in its support; the ELBO of
+    the solution is then theirs.
     """
     elbo = solution.elbo
     if bound is None or bound.value < elbo.value:
@@ -88,11 +109,12 @@ def evidence(
     if not importance:
         return Evidence(bound.value, bound.sd, "elbo", bound.value, 0.0, bound)
     gp, mixture = solution.surrogate(), solution.mixture
-    x = mixture_draws(rng, N_DRAWS, mixture)
+    x = mixture_draws(rng, N_DRAWS, mixture) if draws is None else draws.x
     means, variances = gp.predict(x)
-    log_weights = gp.weights @ means - mixture.log_density(x)
+    log_q = mixture.log_density(x) if draws is None else draws.log_density
+    log_weights = gp.weights @ means - log_q
     of_mean = elbo.value
-    if solution.support is not None:
+    if solution.support is not None and draws is None:
         kept = inside(solution.support, solution.space, x)
         if not kept.any():
             return Evidence(np.nan, np.nan, "elbo", np.nan, np.nan, bound)
