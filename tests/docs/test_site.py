@@ -25,6 +25,7 @@ WARNINGS = {
     ("native/__init__.py", "_load"): "compiled kernels are of other C files",
     ("plots/corner.py", "plot_corner"): "parameters two by two",
     ("plots/evaluations.py", "plot_evaluations"): "parameters two by two",
+    ("problem/constraint.py", "warn_where_it_fails"): "prior failed at …",
     ("problem/integers.py", "space_with_integers"): "plausible bounds too close",
     ("problem/prior.py", "make_prior"): "the prior of … has … of its mass outside",
     ("records/problem.py", "restore_problem"): "the prior in the file has another density",

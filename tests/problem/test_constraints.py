@@ -46,5 +46,6 @@ def test_where_a_prior_cannot_be_computed_nothing_is_proposed():
             raise RuntimeError("not here")
         return 0.0
 
-    p = problem(None, prior=fragile)
+    with pytest.warns(UserWarning, match="failed at .*not here"):
+        p = problem(None, prior=fragile)
     assert p.support(np.array([[0.5, 0.5], [0.99, 0.5]])).tolist() == [True, False]

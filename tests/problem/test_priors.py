@@ -1,6 +1,7 @@
 """Priors: every kind a user may pass, what is computed from it, and what is refused."""
 
 import functools
+import math
 import re
 import warnings
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from quell import Problem
 from quell.problem.densities import distribution_text, is_discrete
 from quell.problem.prior import make_prior, probe_points
 from quell.space.bounds import check_bounds
@@ -397,3 +399,19 @@ def test_texts_of_distributions():
     assert distribution_text(stats.norm(np.float64(1), np.array([2.0]))) == "norm(1.0, [2.0])"
     if NEW_STYLE:
         assert distribution_text(stats.Normal(mu=1, sigma=2)) == "Normal(mu=1.0, sigma=2.0)"
+
+
+@pytest.mark.parametrize("wrong", [lambda: math.log(-1.0), lambda: np.nan])
+def test_a_prior_that_fails_in_part_of_the_box_is_warned_about(wrong):
+    """Also far outside the plausible box, next to the hard bounds."""
+
+    def log_prior(theta):
+        return -theta[0] if theta[0] > -90 else wrong()
+
+    box = {"lower": -100, "upper": 100, "plausible_lower": 0.5, "plausible_upper": 2}
+    with pytest.warns(UserWarning, match="count as ones of zero density") as caught:
+        Problem(None, **box, prior=log_prior)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Problem(None, **box, prior=lambda theta: -theta[0] if theta[0] > 0 else -np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,9 @@ Support = Callable[[FloatArray], BoolArray]
 
 #: Draws in the plausible box, of which one must be allowed.
 N_TRIES = 1000
+#: Draws at which a prior is tried out, and how far out they are where there is no hard bound, in
+#: widths of the plausible box.
+N_TRIED, REACH = 200, 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,3 +90,34 @@ def check_room(problem: Problem) -> None:
             f"constraint is False, or the prior zero, at all of {N_TRIES} random points of the "
             "plausible box: move the box to where the parameters are allowed"
         )
+
+
+def warn_where_it_fails(problem: Problem) -> None:
+    """``UserWarning`` if the prior cannot be computed somewhere within the hard bounds.
+
+    Tried at random points around the plausible box, and between the hard bounds. In a run points
+    where it fails count as ones of zero density, which is what they mostly are.
+    """
+    if not problem.prior.may_be_zero:
+        return
+    bounds, rng = problem.space.bounds, np.random.default_rng(0)
+    low, high = bounds.plausible_lower, bounds.plausible_upper
+    far = REACH * (high - low)
+    sides = (
+        np.where(np.isfinite(bounds.lower), bounds.lower, low - far),
+        np.where(np.isfinite(bounds.upper), bounds.upper, high + far),
+    )
+    share = rng.random((N_TRIED, len(low)))
+    near = low + (high - low) * (2.0 * share[::2] - 0.5)
+    points = np.clip(np.vstack([near, sides[0] + (sides[1] - sides[0]) * share[1::2]]), *sides)
+    for theta in points:
+        try:
+            problem.log_prior(theta)
+        except Exception as error:
+            warnings.warn(
+                f"{error}; points where it fails count as ones of zero density (return -inf where "
+                "it is zero)",
+                UserWarning,
+                stacklevel=4,  # at the line where the problem is made
+            )
+            return

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from quell.arrays import BoolArray, FloatArray
 from quell.checks import as_floats, flag
 from quell.interface import explains_unknown_arguments
-from quell.problem.constraint import check_constraint, check_room
+from quell.problem.constraint import check_constraint, check_room, warn_where_it_fails
 from quell.problem.description import as_text, fingerprint
 from quell.problem.integers import space_with_integers
 from quell.problem.noise import Noise, check_noise, check_noise_guess
@@ -159,6 +159,7 @@ class Problem(Parameters):
         self.__dict__.update(space=space, prior=made)
         if constraint is not None:
             check_room(self)
+        warn_where_it_fails(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Problem cannot be changed (make a new one with another {name})")
