@@ -94,3 +94,18 @@ def test_never_shorter_whatever_the_data(seed, n, noise):
     believed = root @ root.T + 0.01 * np.eye(4)
     gain = stretched(data, x[0], believed, STANDARD) - believed
     assert np.linalg.eigvalsh(gain)[0] > -1e-9 * np.trace(believed)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("far", [1e4, 1e6, 1e7])
+def test_points_very_far_out_leave_no_nan(far, seed):
+    """Behind a soft edge values do not fall with the distance; others are rounded away."""
+    rng = np.random.default_rng(seed)
+    near = rng.normal(size=(60, 3)) * [5.0, 3.0, 2.0]
+    out = far * rng.uniform(0.1, 1.0, (6, 1)) * np.array([-0.15, 1.0, 0.37])
+    out *= 1 + 0.01 * rng.normal(size=(6, 3))
+    y = np.append(-0.5 * np.sum(near**2, axis=1), -600 + rng.normal(size=6))
+    data = TrainingData.from_arrays(np.vstack([near, out]), y)
+    _, _, errors = _curvature(data, data.x)
+    assert (errors > 0).all()
+    assert np.isfinite(stretched(data, np.zeros(3), np.eye(3), np.eye(3))).all()

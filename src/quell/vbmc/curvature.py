@@ -11,6 +11,8 @@ itself: the stretched covariance only gives the axes in which surrogate and post
 next. Where the constants come from: docs/experiments/ridges.md.
 """
 
+from contextlib import suppress
+
 import numpy as np
 
 from quell.arrays import FloatArray
@@ -68,7 +70,7 @@ def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArra
     )
     design *= prior_sd
     residual = (data.rest - top + 0.5 * np.sum(z**2, axis=1)) / sd  # of the prior mean H = I
-    covariance = np.linalg.inv(design.T @ design + np.eye(len(prior_sd)))
+    covariance = _covariance(design)
     coefficients = covariance @ (design.T @ residual)
     residual = residual - design @ coefficients
     freedom = len(z) - np.einsum("ni,ij,nj->", design, covariance, design)
@@ -82,3 +84,17 @@ def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArra
     weights = np.where(diagonal, 1.0, 2.0)[:, None] * vectors[row] * vectors[column]
     errors = np.sqrt(np.einsum("ik,ij,jk->k", weights, quadratic, weights))
     return values, vectors, errors
+
+
+def _covariance(design: FloatArray) -> FloatArray:
+    """(DᵀD + I)⁻¹ (p, p) of a design D (n, p).
+
+    By its singular values where some points are so far out that DᵀD has lost the others.
+    """
+    with suppress(np.linalg.LinAlgError):
+        found = np.linalg.inv(design.T @ design + np.eye(design.shape[1]))
+        if (np.linalg.eigvalsh(0.5 * found + 0.5 * found.T) > 0).all():
+            return np.asarray(found)
+    _, values, vectors = np.linalg.svd(design)
+    values = np.append(values, np.zeros(len(vectors) - len(values)))
+    return np.asarray(vectors.T / (values**2 + 1.0) @ vectors)
