@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 import quell
 from quell.distances import squared_distances
@@ -102,3 +103,33 @@ def test_a_posterior_that_ends_at_a_sloping_edge(given):
     assert result.log_evidence == pytest.approx(log_z, abs=0.1)
     height = np.exp(-0.25) / np.sqrt(2 * np.pi) / above
     assert np.allclose(result.posterior.mean(), height / np.sqrt(2), atol=0.05)
+
+
+def test_a_plane_from_when_the_posterior_was_wider_is_laid_again():
+    """A soft plane does not hold a density that rises behind it, and hid the edge from new ones."""
+    region = REGIONS["half-plane"]
+    soft, known = planes(region)
+    narrow = Mixture([1.0], [[0.15, 0.15]], [0.02], [1.0, 1.0])
+    rng = np.random.default_rng(0)
+    found = cutting_planes(rng, region, SPACE, narrow, known, soft)
+    assert found is not None
+    beyond = np.array([[0.3, 0.3]])  # 0.2 from the edge, ten of the narrow posterior's SDs
+    assert found.at(beyond)[0] < 2 * soft.at(beyond)[0]
+    assert found.at(known).min() > -0.02 * len(found.offsets)
+
+
+@pytest.mark.parametrize("seed", [103, 104])
+def test_a_posterior_that_rises_towards_its_edge(seed):
+    """Proportions with none of the last category: the density is largest where they add up to 1."""
+    problem = quell.Problem(
+        lambda p: float(9 * np.log(p[0]) + 22 * np.log(p[1])), lower=[0, 0], upper=[1, 1],
+        plausible_lower=[0.05, 0.05], plausible_upper=[0.75, 0.75], noise="exact",
+        constraint=lambda p: p[0] + p[1] < 1,
+    )  # fmt: skip
+    result = quell.infer(problem, budget=120, seed=seed, progress=False)
+    # ∫ p₁⁹ p₂²² over the triangle is 9! 22! / 33!
+    truth = float(gammaln(10) + gammaln(23) - gammaln(34))
+    assert result.log_evidence == pytest.approx(truth, abs=0.05)
+    assert result.elbo < result.log_evidence + 0.01
+    assert result.posterior.share_in_support > 0.2
+    np.testing.assert_allclose(result.posterior.mean(), [10 / 34, 23 / 34], atol=0.01)

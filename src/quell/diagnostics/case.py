@@ -87,7 +87,7 @@ class Case:
         The latter are of a posterior that has only part of the mixture, as for whole numbers.
         """
         scale = 1.0 if chosen is None else chosen.noise_scale
-        if given is not None:
+        if given is not None and len(given.x):
             draws = given.x[rng.permutation(len(given.x))[:N_DRAWS]]
             log_evidence -= given.log_mass  # so that the answer is that of the whole mixture
             return cls(

@@ -10,7 +10,7 @@ from quell.diagnostics import Case, Verdict, judge
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
-from quell.run.on_integers import on_integers
+from quell.run.where_it_counts import where_it_counts
 from quell.settings import Settings
 from quell.streams import rng_for_finish
 from quell.threads import single_threaded
@@ -56,9 +56,9 @@ def end(
         solution = cover(rng, polished, settings.final_components)
         boosted = boosted or solution is not polished
     judged, bound, draws = solution, polished.elbo, None
-    if whole := on_integers(rng, solution, problem.integer):
-        judged, draws = whole
-        before = on_integers(rng, polished, problem.integer)
+    if part := where_it_counts(rng, solution, problem.integer):
+        judged, draws = part
+        before = where_it_counts(rng, polished, problem.integer)
         bound = before[0].elbo if before else judged.elbo
     estimate = evidence(
         rng, judged, importance=settings.evidence == "importance", bound=bound, draws=draws

@@ -27,8 +27,8 @@ What is counted is κ_s T_s, κ_s = ρ̂ / (1 + Var ρ̂) within 0 and 1: nearly
 data see the departures, nothing where they could not. The whole of T is part of the SD. How this
 was chosen, and what it leaves, is in docs/experiments/evidence.md.
 
-Where the density is known to be zero (`quell.vbmc.support`) there is no evidence: only draws from
-the rest count, and what q has there.
+Where the density is known to be zero (`quell.vbmc.support`), and between integers, there is no
+evidence: draws are from the rest, with the density that q has if it is normalised there.
 """
 
 from dataclasses import dataclass
@@ -41,17 +41,18 @@ from quell.arrays import FloatArray
 from quell.gp import GaussianProcess
 from quell.gp.model import mean_function, noise_variance
 from quell.gp.pooling import between_divisor
+from quell.mixture import Mixture
 from quell.variational import Elbo
 from quell.vbmc.state import Solution
-from quell.vbmc.support import inside
 
 Method = Literal["elbo", "corrected elbo", "importance sampling"]
 
-N_DRAWS = 4096
+#: Draws; and as many where one of these has too much of the weight.
+N_DRAWS, MORE_DRAWS = 4096, 16384
 #: No draw may carry more than this share of all weight: beyond it the mean has no known error.
 LARGEST_SHARE = 0.02
 #: Surrogates promise mass where they have no data; more than this many nats is not believed,
-#: neither of the weights nor of the convexity.
+#: neither of the convexity nor of weights on places that they know less well than the others.
 LARGEST_CORRECTION = 1.0
 
 
@@ -98,8 +99,9 @@ def evidence(
     ``bound`` is the ELBO of another mixture for the same surrogate, if that is larger: one that
     covers the surrogate's posterior, as is best for draws, may have an ELBO far below (see
     `quell.vbmc.cover`). Where the weights are too uneven to be trusted, the larger ELBO takes the
-    place of log Z(f̄). The SD holds that of the ELBO, which is the surrogate's uncertainty, that of
-    the mean over the draws, and the convexity as the surrogate says it is, borne out or not.
+    place of log Z(f̄), and what the weights would have added is part of the SD. Otherwise the SD
+    holds that of the ELBO, which is the surrogate's uncertainty, that of the mean over the draws,
+    and the convexity as the surrogate says it is, borne out or not.
     ``draws`` are given where the posterior is another than the mixture, in its support; the ELBO of
     the solution is then theirs.
     """
@@ -108,43 +110,59 @@ def evidence(
         bound = elbo
     if not importance:
         return Evidence(bound.value, bound.sd, "elbo", bound.value, 0.0, bound)
+    if draws is not None and not len(draws.x):
+        return Evidence(np.nan, np.nan, "elbo", np.nan, np.nan, bound)
     gp, mixture = solution.surrogate(), solution.mixture
-    x = mixture_draws(rng, N_DRAWS, mixture) if draws is None else draws.x
-    means, variances = gp.predict(x)
-    log_q = mixture.log_density(x) if draws is None else draws.log_density
-    log_weights = gp.weights @ means - log_q
+    seen = _weighted(gp, draws or _drawn(rng, mixture, N_DRAWS))
+    if seen.weights.max() >= LARGEST_SHARE and draws is None:
+        seen = _weighted(gp, _drawn(rng, mixture, MORE_DRAWS))
+    weights, log_weights, n = seen.weights, seen.log_weights, len(seen.weights)
     of_mean = elbo.value
-    if solution.support is not None and draws is None:
-        kept = inside(solution.support, solution.space, x)
-        if not kept.any():
-            return Evidence(np.nan, np.nan, "elbo", np.nan, np.nan, bound)
-        of_mean += float(log_weights[kept].mean() - log_weights.mean() + np.log(kept.mean()))
-        x, means, variances = x[kept], means[:, kept], variances[:, kept]
-        log_weights = log_weights[kept]
-    top = log_weights.max()
-    weights = np.exp(log_weights - top)
-    weights /= weights.sum()
     # Not against the ELBO itself, whose entropy is an average over other draws.
-    log_mean = float(top - np.log(weights.max() * len(x)))
+    log_mean = float(log_weights.max() - np.log(weights.max() * n))
     gain = log_mean - float(log_weights.mean())
     # What the weights add to the larger of the two bounds is what has to be believed.
     correction = gain - (bound.value - elbo.value)
-    if weights.max() < LARGEST_SHARE and correction < LARGEST_CORRECTION:
+    variance = gp.weights @ seen.variances
+    known = bool(weights @ variance <= variance.mean())
+    if weights.max() < LARGEST_SHARE and (known or correction < LARGEST_CORRECTION):
         spread = float(np.std(weights, ddof=1) / np.mean(weights))
         method: Method = "importance sampling"
-        error = spread / np.sqrt(len(x))
+        error = spread / np.sqrt(n)
     else:
-        weights = np.full(len(x), 1 / len(x))
+        weights = np.full(n, 1 / n)
         method = "corrected elbo"
-        gain, error = bound.value - elbo.value, 0.0
+        gain, error = bound.value - elbo.value, max(0.0, correction)
     of_mean += gain
     value = of_mean
-    by_sample = _convexity(solution, gp, means, variances, weights)
+    by_sample = _convexity(solution, gp, seen.means, seen.variances, weights)
     convexity = float(gp.weights @ by_sample)
     if convexity < LARGEST_CORRECTION:
         value += float(gp.weights @ (_borne_out(gp) * by_sample))
     sd = float(np.sqrt(elbo.sd**2 + error**2 + min(convexity, LARGEST_CORRECTION) ** 2))
     return Evidence(value, sd, method, of_mean, convexity, bound)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weighted:
+    """Moments (S, n) of the surrogate at n draws, and their weights: logs, and of sum one."""
+
+    means: FloatArray
+    variances: FloatArray
+    log_weights: FloatArray
+    weights: FloatArray
+
+
+def _drawn(rng: np.random.Generator, mixture: Mixture, n: int) -> Draws:
+    x = mixture_draws(rng, n, mixture)
+    return Draws(x, mixture.log_density(x), 0.0)
+
+
+def _weighted(gp: GaussianProcess, draws: Draws) -> _Weighted:
+    means, variances = gp.predict(draws.x)
+    log_weights = gp.weights @ means - draws.log_density
+    weights = np.exp(log_weights - log_weights.max())
+    return _Weighted(means, variances, log_weights, weights / weights.sum())
 
 
 def _convexity(

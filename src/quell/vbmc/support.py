@@ -33,6 +33,8 @@ from quell.space.edges import Edges
 #: Softness of a plane in SDs of the posterior across it, given its other directions; this and the
 #: next were set before any run (docs/experiments/constraints.md).
 SOFTNESS = 0.1
+#: A plane that has become so many times softer, beside the posterior of today, is laid again.
+TOO_SOFT = 2.0
 #: It is felt from so many softnesses outside: on the boundary itself it takes 2 % of the density.
 BEYOND = 4.0
 #: Draws that look for density out of bounds, lines to those found there, and halvings of each line.
@@ -57,7 +59,8 @@ def cutting_planes(
     """Planes beside the support where the mixture reaches over its boundary, if it does.
 
     ``known`` (n, D) are points of the support, as evaluations are. Planes from ``before``, in the
-    same space, stay as far as they cut off nothing inside. ``ValueError`` if none are known.
+    same space, stay as far as they cut off nothing inside, and are still sharp beside the mixture.
+    ``ValueError`` if no points are known.
     """
     if not len(known):
         raise ValueError(
@@ -78,6 +81,9 @@ def cutting_planes(
     kept: list[tuple[FloatArray, float]] = []
     if before is not None:
         for slope, offset in zip(before.slopes, before.offsets, strict=True):
+            # One from when the posterior was much wider is too soft to hold what rises behind it.
+            if np.linalg.norm(root.T @ slope) < 1.0 / (TOO_SOFT * SOFTNESS):
+                continue
             # It begins where u = BEYOND; points inside must not lie further out.
             if (within @ slope + offset).min() >= BEYOND - 1e-6:
                 kept.append((slope, float(offset)))

@@ -1,8 +1,9 @@
-"""What a run has learnt of a target with integers: at whole numbers, where alone it counts.
+"""What a run has learnt of a target, where alone it counts: in the support, at whole numbers.
 
-The surrogate and the mixture know nothing of integers, and between them they say anything: a run's
-own ELBO, the SD of it and the draws behind its verdict are those of continuous parameters. Here
-they are those of the posterior that is returned (see `quell.results.parts`), from draws.
+The surrogate and the mixture know nothing of integers, and go on beyond the edge of a support: a
+run's own ELBO, the SD of it and the draws behind its verdict are those of all places. Here they are
+those of the posterior that is returned (see `quell.results.parts` and `quell.results.truncated`),
+from draws.
 """
 
 from dataclasses import replace
@@ -22,21 +23,26 @@ from quell.vbmc.evidence import N_DRAWS, Draws
 N_PAIRED = 256
 
 
-def on_integers(
+def where_it_counts(
     rng: np.random.Generator, solution: Solution, integer: BoolArray
 ) -> tuple[Solution, Draws] | None:
-    """The solution with its ELBO at whole numbers, and draws there; None if there are none."""
+    """The solution with its ELBO where it counts, and draws there; None if that is everywhere.
+
+    No draws if the posterior has nothing in its support.
+    """
     posterior = Posterior(
         solution.mixture, solution.space, tuple(map(bool, integer)), solution.support
     )
-    if not posterior.has_whole_numbers:
+    if not posterior.has_whole_numbers and posterior.support is None:
         return None
     try:
         theta = posterior.sample(N_DRAWS, rng)
-    except ValueError:  # a lost run, with nothing in its support
+    except ValueError:  # a lost run
+        return solution, Draws(np.empty((0, solution.mixture.dimension)), np.empty(0), 0.0, 0.0)
+    log_mass, share = posterior.log_mass, posterior.share_in_support
+    if not posterior.has_whole_numbers and share == 1.0:
         return None
     x = solution.space.to_inference(theta)
-    log_mass, share = posterior.log_mass, posterior.share_in_support
     log_density = solution.mixture.log_density(x) - log_mass - np.log(share)
     draws = Draws(x, log_density, log_mass, share)
     return replace(solution, elbo=_elbo(rng, solution.surrogate(), draws)), draws
