@@ -4,8 +4,9 @@
 
 Runs are those of a user: :func:`quell.infer` with its default budget. One line for each target and
 noise, with medians over the runs and in brackets the worst: errors of the log evidence, of the
-probabilities of the integers (total variation, of the worst integer) and of the SDs of the others
-(in per cent); how often the log evidence is within two of its SDs; and how many runs say "stable".
+probabilities of the integers (total variation, of the worst integer; in how many runs it is so
+large that a likely value is lost) and of the SDs of the others (in per cent); how often the log
+evidence is within two of its SDs; and how many runs say "stable".
 """
 
 import argparse
@@ -18,6 +19,8 @@ from scipy.special import gammaln, logsumexp
 import quell
 
 DRAWS = 20_000
+#: Total variation of an integer's probabilities beyond which a likely value is lost.
+LOST = 0.3
 #: Values of the continuous parameter, the last of each target.
 X = np.linspace(-12.0, 12.0, 1201)
 
@@ -115,6 +118,7 @@ def main() -> None:
             print(
                 f"{name:8} SD {noise:g}: LML {np.median(error):.3f} ({error.max():.2f}), "
                 f"integers {np.median(worst):.3f} ({worst.max():.2f}), "
+                f"lost {(worst > LOST).sum()}, "
                 f"SD of x off by {np.median(ratio):.1f} % ({ratio.max():.0f}), "
                 f"covered {rows[:, 3].sum():.0f}, stable {rows[:, 4].sum():.0f} of {len(rows)}",
                 flush=True,

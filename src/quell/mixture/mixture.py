@@ -179,15 +179,7 @@ class Mixture:
             raise ValueError(f"n must not be negative, got {n}")
         if not stratified:
             return rng.choice(self.n_components, size=n, p=self.weights).astype(np.intp)
-        # Systematic sampling: one uniform shift of the cumulative counts n (w_1 + ... + w_k). Each
-        # count is then the floor or the ceiling of n w_k and has expectation n w_k exactly.
-        edges = np.floor(n * np.cumsum(self.weights) + rng.random())
-        edges = np.minimum(edges, n)
-        edges[np.flatnonzero(self.weights)[-1] :] = n
-        counts = np.diff(edges, prepend=0).astype(np.intp)
-        component = np.repeat(np.arange(self.n_components, dtype=np.intp), counts)
-        rng.shuffle(component)
-        return component
+        return even_components(n, self.weights, rng)
 
     # Moments
 
@@ -297,3 +289,26 @@ def _positive(argument: str, value: ArrayLike, size: int) -> FloatArray:
     if (bad := ~(np.isfinite(array) & (array > 0))).any():
         checks.raise_at(argument, array, bad, "must be positive and finite")
     return array
+
+
+def even_counts(n: int, weights: FloatArray, rng: np.random.Generator) -> NDArray[np.intp]:
+    """How many of ``n`` draws each component has; (K,).
+
+    Systematic sampling: one uniform shift of the cumulative counts n (w_1 + ... + w_k). Each count
+    is then the floor or the ceiling of n w_k and has expectation n w_k exactly.
+
+    >>> even_counts(100, np.array([0.25, 0.75]), np.random.default_rng(0))
+    array([25, 75])
+    """
+    edges = np.floor(n * np.cumsum(weights) + rng.random())
+    edges = np.minimum(edges, n)
+    edges[np.flatnonzero(weights)[-1] :] = n
+    return np.diff(edges, prepend=0).astype(np.intp)
+
+
+def even_components(n: int, weights: FloatArray, rng: np.random.Generator) -> NDArray[np.intp]:
+    """The component of each of ``n`` draws, in random order, as many of each as `even_counts`."""
+    counts = even_counts(n, weights, rng)
+    component = np.repeat(np.arange(len(weights), dtype=np.intp), counts)
+    rng.shuffle(component)
+    return component

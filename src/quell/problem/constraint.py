@@ -102,15 +102,16 @@ def warn_where_it_fails(problem: Problem) -> None:
         return
     bounds, rng = problem.space.bounds, np.random.default_rng(0)
     low, high = bounds.plausible_lower, bounds.plausible_upper
-    far = REACH * (high - low)
-    sides = (
-        np.where(np.isfinite(bounds.lower), bounds.lower, low - far),
-        np.where(np.isfinite(bounds.upper), bounds.upper, high + far),
-    )
     share = rng.random((N_TRIED, len(low)))
-    near = low + (high - low) * (2.0 * share[::2] - 0.5)
-    points = np.clip(np.vstack([near, sides[0] + (sides[1] - sides[0]) * share[1::2]]), *sides)
-    for theta in points:
+    with np.errstate(over="ignore", invalid="ignore"):  # boxes as large as numbers are
+        far = REACH * (high - low)
+        sides = (
+            np.where(np.isfinite(bounds.lower), bounds.lower, low - far),
+            np.where(np.isfinite(bounds.upper), bounds.upper, high + far),
+        )
+        near = low + (high - low) * (2.0 * share[::2] - 0.5)
+        points = np.clip(np.vstack([near, sides[0] + (sides[1] - sides[0]) * share[1::2]]), *sides)
+    for theta in points[np.isfinite(points).all(axis=1)]:
         try:
             problem.log_prior(theta)
         except Exception as error:

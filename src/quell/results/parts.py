@@ -18,6 +18,7 @@ from scipy.linalg import solve_triangular
 
 from quell.arrays import BoolArray, FloatArray
 from quell.mixture import Mixture
+from quell.mixture.mixture import even_components
 from quell.space import InferenceSpace
 
 #: SDs of a component in which whole numbers are looked for.
@@ -81,11 +82,7 @@ class Parts:
 
     def sample(self, n: int, rng: np.random.Generator, space: InferenceSpace) -> FloatArray:
         """Draws θ (n, n_parameters); shares of the parts vary as little as n allows."""
-        ends = np.floor(n * np.cumsum(self.weights) + rng.random())
-        ends = np.minimum(ends, n)
-        ends[-1] = n
-        part = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0).astype(np.intp))
-        rng.shuffle(part)
+        part = even_components(n, self.weights, rng)
         z = rng.standard_normal((n, self.factor.shape[1]))
         v = self.means[part] + self.scales[part, None] * (z @ self.factor.T)
         return self._put_back(space, part, v)

@@ -58,8 +58,9 @@ def end(
     judged, bound, draws = solution, polished.elbo, None
     if part := where_it_counts(rng, solution, problem.integer):
         judged, draws = part
-        before = where_it_counts(rng, polished, problem.integer)
-        bound = before[0].elbo if before else judged.elbo
+        bound = judged.elbo
+        if polished is not solution and (before := where_it_counts(rng, polished, problem.integer)):
+            bound = before[0].elbo
     estimate = evidence(
         rng, judged, importance=settings.evidence == "importance", bound=bound, draws=draws
     )

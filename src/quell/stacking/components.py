@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from quell.arrays import FloatArray
 from quell.mixture import Mixture
+from quell.mixture.mixture import even_counts
 from quell.results import Result
 
 
@@ -70,9 +71,7 @@ class Components:
         self, n: int, rng: np.random.Generator, weights: FloatArray
     ) -> tuple[FloatArray, NDArray[np.intp]]:
         """``n`` draws (n, D) from all components with these weights (M,), and their runs (n,)."""
-        # Systematic: each run has its share of the draws, rounded up or down.
-        ends = np.floor(n * np.cumsum(self.shares(weights)) + rng.random())
-        counts = np.diff(np.minimum(ends, n), prepend=0).astype(np.intp)
+        counts = even_counts(n, self.shares(weights), rng)
         parts = [
             self.spaces[j].to_original(self.of_run(j, weights).sample(count, rng, stratified=True))
             for j, count in enumerate(counts)

@@ -9,6 +9,7 @@ from scipy.special import logsumexp
 
 from quell.arrays import FloatArray, at_peace
 from quell.checks import integer as whole_number
+from quell.mixture.mixture import even_counts
 from quell.problem.constraint import Support
 from quell.results import Posterior
 from quell.results.distribution import Distribution
@@ -97,10 +98,7 @@ class StackedPosterior(Distribution):
         as little as n allows.
         """
         rng, n = as_generator(rng), whole_number("n", n, least=0)
-        ends = np.floor(n * np.cumsum(self.shares) + rng.random())
-        ends = np.minimum(ends, n)
-        ends[-1] = n
-        counts = np.diff(ends, prepend=0).astype(int)
+        counts = even_counts(n, self.shares, rng)
         parts = [m.sample(int(c), rng) for m, c in zip(self.members, counts, strict=True) if c]
         return rng.permutation(np.concatenate([np.empty((0, self.dimension)), *parts]))
 

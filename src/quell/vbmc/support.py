@@ -33,7 +33,8 @@ from quell.space.edges import Edges
 #: Softness of a plane in SDs of the posterior across it, given its other directions; this and the
 #: next were set before any run (docs/experiments/constraints.md).
 SOFTNESS = 0.1
-#: A plane that has become so many times softer, beside the posterior of today, is laid again.
+#: A plane that has become so many times softer, beside the posterior of today, is laid again; not
+#: varied either.
 TOO_SOFT = 2.0
 #: It is felt from so many softnesses outside: on the boundary itself it takes 2 % of the density.
 BEYOND = 4.0
