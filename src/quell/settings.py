@@ -87,8 +87,8 @@ class Settings:
         in which any size down to nothing is as likely.
     climb
         As long as the posterior is not found, every other evaluation is where the surrogate may be
-        highest; False for the paper's way, by ``acquisition`` alone. Not with an acquisition
-        function of your own.
+        highest, or where a law of squared residuals has its mode; False for the paper's way, by
+        ``acquisition`` alone. Not the former with an acquisition function of your own.
     compress_low_values
         Values so low that the posterior has no mass there are compressed while it is searched for,
         as strongly as the observations say; False to fit them as they are, as the paper does.

@@ -33,12 +33,9 @@ def test_the_paper_does_not_climb():
     assert not Settings.variant("paper-viqr").climb
 
 
-def test_a_narrow_ridge_far_from_the_start_is_found():
-    """A regression far from its intercept: a ridge a thousand times longer than wide, askew.
-
-    Some runs end on a part of it, and which ones do depends on rounding. So one of three runs has
-    to find it.
-    """
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_a_narrow_ridge_far_from_the_start_is_found(seed):
+    """A regression far from its intercept: a ridge a thousand times longer than wide, askew."""
     x = np.linspace(1000, 1010, 30)
     y = 3.0 - 0.5 * x
 
@@ -52,9 +49,6 @@ def test_a_narrow_ridge_far_from_the_start_is_found():
     columns = np.stack([np.ones(30), x])
     covariance = np.linalg.inv(columns @ columns.T)
     log_z = np.log(2 * np.pi) + 0.5 * np.linalg.slogdet(covariance)[1] - np.log(4000 * 4)
-    for seed in (5, 4, 3):  # one that finds it first: the others are then not needed
-        result = quell.infer(problem, budget=150, seed=seed, progress=False)
-        right = result.log_evidence == pytest.approx(log_z, abs=0.2)
-        if right and np.allclose(result.posterior.sd(), np.sqrt(covariance.diagonal()), rtol=0.2):
-            return
-    pytest.fail("none of three runs found the ridge")
+    result = quell.infer(problem, budget=80, seed=seed, progress=False)
+    assert result.log_evidence == pytest.approx(log_z, abs=0.1)
+    assert np.allclose(result.posterior.sd(), np.sqrt(covariance.diagonal()), rtol=0.1)

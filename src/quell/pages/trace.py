@@ -21,7 +21,8 @@ HEIGHTS, SPACE, BOTTOM = (170, 90, 80), 34, 44
 #: Classes of the lines that mark what the algorithm did, by the word for it in `MARKS`.
 CLASSES = {
     "end of warm-up": "mark-warmup", "lowest dropped": "mark-dropped", "whitening": "mark-white",
-    "soft edges": "mark-soft", "heavy tails": "mark-soft", "went back": "mark-back",
+    "soft edges": "mark-soft", "heavy tails": "mark-soft", "leap": "mark-warmup",
+    "went back": "mark-back",
 }  # fmt: skip
 
 

@@ -44,6 +44,7 @@ MARKS: dict[str, tuple[str, Any, str]] = {
     Action.SOFTENED: (PURPLE, "-.", "soft edges"),
     Action.SHARPENED: (PURPLE, "-.", "soft edges"),
     Action.HEAVY_TAILS: (PURPLE, (0, (5, 1)), "heavy tails"),
+    Action.LEAPT: (BLACK, (0, (4, 1, 1, 1)), "leap"),
     Action.WENT_BACK: (ORANGE, (0, (3, 1, 1, 1, 1, 1)), "went back"),
 }
 #: A reliability index below this counts as stable (paper, supplement B.1).

@@ -17,6 +17,7 @@ measurements.
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.space import InferenceSpace
 from quell.vbmc.state import Solution
 
 #: Softness as a part of the posterior's SD.
@@ -39,14 +40,21 @@ def proposed_softness(
     nan is for the map that a coordinate has without soft edges.
     """
     space = solution.space
+    x = solution.mixture.sample(N_DRAWS, rng)
+    theta = space.to_original(x)[:, space.free]
+    v = (x * space.scales) @ space.rotation.T
+    return softness_for(space, theta, v, now)
+
+
+def softness_for(
+    space: InferenceSpace, theta: FloatArray, v: FloatArray, now: FloatArray
+) -> FloatArray | None:
+    """That of a posterior with draws θ (n, D), which are v (n, D) under the maps of a ``space``."""
     kinds = [kind for kind in space.kinds if kind != "fixed"]
     chosen = [family for family, free in zip(space.bounds.bounded, space.free, strict=True) if free]
     edged = np.array([k in EDGED and f == SOFT for k, f in zip(kinds, chosen, strict=True)])
     if not edged.any():
         return None
-    x = solution.mixture.sample(N_DRAWS, rng)
-    theta = space.to_original(x)[:, space.free]
-    v = (x * space.scales) @ space.rotation.T
     wanted = SHARE_OF_SD * np.minimum(theta.std(axis=0), conditional_sds(theta))
     wanted = np.where(wanted > 0, wanted, np.nan)  # all draws may be the same number
     raw, mapped = np.abs(skewness(theta)), np.abs(skewness(v))

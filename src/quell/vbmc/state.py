@@ -16,6 +16,7 @@ from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
 from quell.variational import Elbo
+from quell.vbmc.law import Lead
 from quell.vbmc.training_set import TrainingSet
 
 #: An end of warm-up with an index of reliability as large as this is a false alarm (reference
@@ -66,6 +67,7 @@ class Action(StrEnum):
     SOFTENED = "softened"  #: bounded parameters have got soft edges
     SHARPENED = "sharpened"  #: their edges have become sharper
     HEAVY_TAILS = "heavy tails"  #: parameters without bounds have got a map for those
+    LEAPT = "leapt"  #: to where a law of the log-likelihood says that the posterior is
     WENT_BACK = "went back"  #: the surrogate was lost: on from an earlier solution
 
 
@@ -156,7 +158,8 @@ class State:
     ``aside_rows`` those that are trimmed for that reason (see `quell.vbmc.doubt`);
     ``audited`` are rows whose points are evaluated again to learn about their noise, for which
     ``noise_scale`` times the stated SDs are taken; ``scale_chosen`` is the count of evaluations
-    when that was decided (see `quell.vbmc.noise_scale`).
+    when that was decided (see `quell.vbmc.noise_scale`). ``lead`` is a law to follow, and
+    ``refused_leaps`` how often following it was taken back (see `quell.vbmc.leap`).
     """
 
     space: InferenceSpace
@@ -194,6 +197,8 @@ class State:
     audited: tuple[int, ...] = ()
     noise_scale: float = 1.0
     scale_chosen: int = 0
+    lead: Lead | None = None
+    refused_leaps: int = 0
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

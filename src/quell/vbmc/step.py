@@ -38,6 +38,7 @@ from quell.vbmc.doubt import (
     with_audit,
     with_worst_doubted,
 )
+from quell.vbmc.leap import next_leap
 from quell.vbmc.looks import failed_points, low_looks, next_look
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
@@ -125,6 +126,9 @@ def propose(
         again = next_again(state, pending)
         if again is not None:
             return Proposal(again, Origin.AGAIN)
+    theta = next_leap(rng, problem, state, pending)
+    if theta is not None:
+        return Proposal(theta, Origin.SEARCH)
     if settings.look_around:
         theta = next_centre(problem, state, pending)
         if theta is not None:

@@ -14,7 +14,7 @@ from quell.vbmc.low_values import (
     are_accidents,
     compressed,
     is_hopeless,
-    log_slope,
+    log_slopes,
     resolved_depth,
     without_density,
 )
@@ -33,15 +33,21 @@ class TrainingSet:
     ``data`` are points, values of the log joint and noise; ``rows`` (N,) the rows of the table of
     evaluations, of the first one where a point was evaluated repeatedly; ``single_sd`` (N,) the
     SDs of one evaluation there, nan where unknown. ``n_accidents`` evaluations gave zero density
-    beside good ones, and are left out. ``log_slope`` is the log-Jacobian of the compression of low
-    values, by which densities of sets that are compressed differently are compared.
+    beside good ones, and are left out. ``log_slopes`` (N,) are those of the compression of low
+    values, None without, and ``log_slope`` their sum, by which densities of sets that are compressed
+    differently are compared.
     """
 
     data: TrainingData
     rows: NDArray[np.intp]
     single_sd: FloatArray
     n_accidents: int = 0
-    log_slope: float = 0.0
+    log_slopes: FloatArray | None = None
+
+    @property
+    def log_slope(self) -> float:
+        """The log-Jacobian of the compression of low values."""
+        return 0.0 if self.log_slopes is None else float(self.log_slopes.sum())
 
     @classmethod
     def of(
@@ -90,18 +96,18 @@ class TrainingSet:
         kept = kept_rows(x, y, noisy)
         if kept is not None:
             x, y, sd, rows, single_sd = x[kept], y[kept], sd[kept], rows[kept], single_sd[kept]
-        slope, edges = 0.0, space.edges
+        slopes, edges = None, space.edges
         if power != 1.0 and len(y):
             # Of what is known the surrogate is told in full: only the rest is compressed.
             known = 0.0 if edges is None else edges.at(x)
             rest = y - known
-            y, slope = known + compressed(rest, depth, power), log_slope(rest, depth, power)
+            y, slopes = known + compressed(rest, depth, power), log_slopes(rest, depth, power)
         if cuts is not None:
             # On top of y: the density inside the support is not meant to change.
             y = y + cuts.at(x)
             edges = cuts if edges is None else edges.joined(cuts)
         data = TrainingData.from_arrays(x, y, sd, edges=edges)
-        return cls(data, rows, single_sd, int(accident.sum()), slope)
+        return cls(data, rows, single_sd, int(accident.sum()), slopes)
 
 
 def accidents(table: Evaluations, hopeless: BoolArray, space: InferenceSpace) -> BoolArray:

@@ -18,6 +18,7 @@ from quell.vbmc.coordinates import (
 from quell.vbmc.curvature import stretched
 from quell.vbmc.finish import best_iteration
 from quell.vbmc.heavy import proposed_tails
+from quell.vbmc.leap import follow_law
 from quell.vbmc.noise_scale import with_noise_scale
 from quell.vbmc.refit import refit
 from quell.vbmc.softening import proposed_softness
@@ -45,6 +46,12 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
     before, state = state, refit(rng, state, settings, action=Action.NONE)
     if not state.history[-1].believable and not state.warmup:
         state = recover(rng, before, state, settings)
+    if settings.climb:
+        state = (
+            follow_law(rng, state, settings) if state.is_searching else replace(state, lead=None)
+        )
+        if state.history[-1].action == Action.LEAPT:
+            return state
     searching = state.warmup and len(state.history) > 1
     if searching and warmup_is_over(state, settings.batch, warmup_rule(settings)):
         state = leave_warmup(state, at_once=settings.rules_of_2018)

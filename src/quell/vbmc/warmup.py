@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from quell.arrays import FloatArray
+from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Origin
 from quell.quadrature import Quadrature
 from quell.settings import Settings
@@ -165,19 +165,28 @@ def leave_warmup(state: State, *, at_once: bool = False) -> State:
 
     ``at_once`` trusts the first alarm, as before the paper.
     """
-    dimension, n_trims = state.dimension, len(state.trims)
-    over = at_once or state.reliability < FALSE_ALARM_RELIABILITY or n_trims > 0
-    threshold = trimming_depth(state, over=over)
+    if at_once or state.reliability < FALSE_ALARM_RELIABILITY or len(state.trims) > 0:
+        return end_warmup(state)
+    state = state.with_data(trimmed=state.trimmed | _low(state, over=False), full_refit=True)
+    return replace(state, trims=(*state.trims, len(state.evaluations)))
+
+
+def end_warmup(state: State) -> State:
+    """The state after warm-up, without the lowest evaluations."""
+    overview = Overview.of(state) if state.warmup else state.overview
+    low = _low(state, over=True)
+    state = state.with_data(trimmed=state.trimmed | low, full_refit=True, warmup=False)
+    return replace(
+        state, last_warmup=len(state.history), last_whitening=len(state.history),
+        n_whitenings=0, overview=overview,
+    )  # fmt: skip
+
+
+def _low(state: State, *, over: bool) -> BoolArray:
+    """Mask (N,) of the evaluations that are dropped, but for the D + 1 best."""
     log_joint = state.evaluations.log_joint
     usable = state.evaluations.ok & ~state.trimmed
-    low = usable & (log_joint[usable].max() - log_joint >= threshold)
+    low = usable & (log_joint[usable].max() - log_joint >= trimming_depth(state, over=over))
     best = np.flatnonzero(usable)[np.argsort(-log_joint[usable], kind="stable")]
-    low[best[: dimension + 1]] = False
-    overview = Overview.of(state)
-    state = state.with_data(trimmed=state.trimmed | low, full_refit=True, warmup=not over)
-    if over:
-        return replace(
-            state, last_warmup=len(state.history), last_whitening=len(state.history),
-            n_whitenings=0, overview=overview,
-        )  # fmt: skip
-    return replace(state, trims=(*state.trims, len(state.evaluations)))
+    low[best[: state.dimension + 1]] = False
+    return np.asarray(low)
