@@ -12,7 +12,7 @@ from quell.settings import Settings
 from quell.vbmc import initial_state
 from quell.vbmc import leap as leaping
 from quell.vbmc.law import Lead, fit_law
-from quell.vbmc.leap import follow_law, leap, next_leap, space_of
+from quell.vbmc.leap import follow_law, is_within_bounds, leap, next_leap, space_of
 from quell.vbmc.step import absorb, propose
 
 X = np.column_stack([np.ones(20), np.linspace(300.0, 310.0, 20)])
@@ -121,6 +121,13 @@ class TestWhatIsProposed:
 
 
 class TestTheLeap:
+    def test_a_mode_on_or_beyond_a_bound_is_not_followed(self, searching):
+        law = law_of(searching)
+        assert is_within_bounds(law, searching.space)
+        for shift in (4.6, 100.0, 1e300):
+            far = replace(law, mode=law.mode + np.array([shift, 0.0, 0.0]))
+            assert is_within_bounds(far, searching.space) == (shift < 5)
+
     def test_the_posterior_is_round_in_its_space(self, searching):
         state, law = searching, law_of(searching)
         rng = np.random.default_rng(0)
@@ -128,15 +135,18 @@ class TestTheLeap:
         x = space.to_inference(law.sample(rng, 5000))
         assert np.allclose(np.cov(x.T), np.eye(3), atol=0.1)
 
-    def test_observations_may_be_against_it(self, searching, monkeypatch):
-        state, law = searching, law_of(searching)
-        rng = np.random.default_rng(0)
-        values = iter([0.0, 1.0])
-        monkeypatch.setattr(leaping, "log_marginal_likelihood", lambda _: next(values))
-        refused = leap(rng, state, law, space_of(rng, state, law), SETTINGS)
+    def test_one_that_promises_too_much_is_taken_back(self, searching, monkeypatch):
+        law, rng = law_of(searching), np.random.default_rng(0)
+
+        def lost(_rng, state, _settings, action):
+            last = replace(state.history[-1], action=action, believable=False)
+            return replace(state, history=(*state.history, last))
+
+        monkeypatch.setattr(leaping, "refit", lost)
+        refused = leap(rng, searching, law, space_of(rng, searching, law), SETTINGS)
         assert refused.refused_leaps == 1
-        assert refused.space is state.space
-        assert len(refused.history) == len(state.history)
+        assert refused.space is searching.space
+        assert len(refused.history) == len(searching.history)
 
     def test_it_ends_warm_up(self):
         state = advance(line_problem(), 60)

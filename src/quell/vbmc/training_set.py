@@ -34,8 +34,8 @@ class TrainingSet:
     evaluations, of the first one where a point was evaluated repeatedly; ``single_sd`` (N,) the
     SDs of one evaluation there, nan where unknown. ``n_accidents`` evaluations gave zero density
     beside good ones, and are left out. ``log_slopes`` (N,) are those of the compression of low
-    values, None without, and ``log_slope`` their sum, by which densities of sets that are compressed
-    differently are compared.
+    values, None without, and ``log_slope`` their sum, by which densities of sets that are
+    compressed differently are compared.
     """
 
     data: TrainingData
