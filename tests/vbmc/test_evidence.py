@@ -11,7 +11,16 @@ from quell.mixture import Mixture, normal_base_sample
 from quell.quadrature import Quadrature
 from quell.space import InferenceSpace
 from quell.variational import evaluate_elbo
-from quell.vbmc.evidence import LARGEST_CORRECTION, _borne_out, evidence
+from quell.vbmc.evidence import (
+    LARGEST_CORRECTION,
+    Draws,
+    _borne_out,
+    _common,
+    _convexity,
+    _second_order,
+    evidence,
+    truncated,
+)
 from quell.vbmc.state import Solution
 
 
@@ -214,6 +223,114 @@ def test_much_is_not_believed_where_it_knows_less():
     assert log_integral_of_the_mean(solved) - solved.elbo.value > LARGEST_CORRECTION
     assert found.method == "corrected elbo"
     assert found.sd > LARGEST_CORRECTION
+
+
+def with_far_draws(log_width, share=0.002, scale=4.0):
+    """A few draws lie beyond the data, where f is known to e^3 nats and is as high as m says.
+
+    Among the data f departs from m, so that what the surrogate says of f is borne out.
+    """
+    mixture = Mixture([1 - share, share], [[0.0], [0.0]], [1.0, scale], [1.0])
+    x = np.linspace(-4, 4, 17)
+    y = -0.5 * x**2 + 0.3 * np.sin(3 * x)
+    return solution(mixture, [0.0, 3.0, -5.0, 0.0, 0.0, log_width], y=y)
+
+
+def among_the_data(solved):
+    """log Z(f̄) without what is beyond the data."""
+    near = abs(GRID[:, 0]) <= 4.5
+    f = solved.surrogate().pooled(GRID[near])[0]
+    return float(np.log(np.trapezoid(np.exp(f), GRID[near, 0])))
+
+
+@pytest.mark.parametrize("log_width", [0.6, 0.8, 1.0, 1.3, 2.0, 3.0])
+def test_a_few_draws_where_the_surrogate_knows_nothing_do_not_rule(log_width):
+    """Neither by its variance nor by its mean, whichever draws there happen to be."""
+    solved = with_far_draws(log_width)
+    found = [evidence(rng(seed), solved, importance=True) for seed in range(12)]
+    values, sds, convexities = np.array([(f.value, f.sd, f.convexity) for f in found]).T
+    np.testing.assert_allclose(values, among_the_data(solved), atol=0.08)
+    assert sds.max() < 0.1
+    assert convexities.max() < 0.06
+
+
+def test_one_draw_with_most_of_the_weight_is_not_part_of_it():
+    """It is at a place that is not known; log Z(f̄) is then bounded from below by what is."""
+    solved = with_far_draws(3.0)
+    x = rng().normal(size=(4096, 1))
+    found = []
+    for last in (0.0, 9.0):
+        x[-1] = last
+        draws = Draws(x, solved.mixture.log_density(x), 0.0)
+        log_weights = solved.surrogate().pooled(x)[0] - draws.log_density
+        of_all = solved.elbo.value - log_weights.mean() + np.log(np.mean(np.exp(log_weights)))
+        found.append(evidence(rng(), solved, importance=True, draws=draws))
+        assert solved.elbo.value < found[-1].of_mean <= of_all + 1e-9
+    assert of_all - solved.elbo.value > LARGEST_CORRECTION
+    known, with_one = found
+    assert with_one.method == "importance sampling"
+    assert with_one.value == pytest.approx(known.value, abs=0.01)
+    # It counts as one of √n, in the SD.
+    assert known.sd < with_one.sd < known.sd + 2 / np.sqrt(4096)
+
+
+@pytest.mark.parametrize("variance", [0.01, 1.0, 30.0])
+def test_convexity_of_a_variance_that_is_the_same_everywhere(variance):
+    """Half of it, whatever its size, less what is common to all."""
+    solved = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), THETAS[:1], noise_sd=1.0)
+    weights = rng().dirichlet(np.ones(50))
+    common = solved.elbo.expected_log_joint.sample_variances
+    found = _convexity(solved, np.full((1, 50), variance), weights)
+    np.testing.assert_allclose(found, np.maximum(0.5 * (variance - common), 0.0), rtol=1e-9)
+
+
+def test_convexity_of_a_place_is_no_more_than_its_weight():
+    solved = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), THETAS[:1])
+    weights = np.append(np.full(99, 0.97 / 99), 0.03)
+    small, large = np.full((1, 100), 1e-3), np.full((1, 100), 1e-3)
+    small[0, -1], large[0, -1] = 1e-2, 1e5
+    common = solved.elbo.expected_log_joint.sample_variances
+    second_order = 0.5 * (small @ weights - common)
+    np.testing.assert_allclose(_convexity(solved, small, weights), second_order, rtol=1e-2)
+    assert _convexity(solved, large, weights)[0] <= -np.log(0.97) + 0.5e-3
+
+
+def test_the_second_order_is_that_of_many_draws():
+    """The mean as it is where many draws make it, and without the one that does not."""
+    solved = solution(Mixture([1.0], [[0.0]], [1.0], [1.0]), THETAS)
+    departures, weights = rng().gamma(2.0, size=(2, 2500)), rng(2).dirichlet(np.full(2500, 9.0))
+    by_sample = 0.5 * (departures @ weights - _common(solved))
+    found = _second_order(solved, departures, weights)
+    assert found == pytest.approx(solved.weights @ by_sample, rel=1e-9)
+    departures[:, 0] = 1e9
+    assert _second_order(solved, departures, weights) == pytest.approx(found, rel=0.03)
+
+
+def test_what_is_not_known_at_many_places_is_not_added():
+    """Much of q is beyond the data: T is less than a nat, but more than that is claimed."""
+    x = np.linspace(-4, 4, 161)
+    y = -0.5 * x**2 + 1.6 * np.sin(9 * x)
+    mixture = Mixture([0.6, 0.4], [[0.0], [9.0]], [1.0, 1.5], [1.0])
+    solved = solution(mixture, [-2.0, 0.8, -5.0, 0.0, 4.5, 1.3], y=y, n=161)
+    found = evidence(rng(), solved, importance=True)
+    assert _borne_out(solved.surrogate())[0] > 0.05
+    assert 0.4 < found.convexity < 0.8
+    assert found.value == found.of_mean
+    assert found.sd > LARGEST_CORRECTION
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 100, 1000])
+@pytest.mark.parametrize("spread", [0.0, 1.0, 10.0])
+def test_no_truncated_weight_is_more_than_its_share(n, spread):
+    """Against cutting at √n times the mean, again and again."""
+    logs = spread * rng(n).standard_normal(n)
+    expected = logs
+    for _ in range(2000):
+        limit = np.logaddexp.reduce(expected) - 0.5 * np.log(n)
+        expected = np.minimum(logs, limit)
+    found = truncated(logs)
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+    assert found.max() <= np.logaddexp.reduce(found) - 0.5 * np.log(n) + 1e-9
 
 
 def test_draws_of_a_wide_mixture_are_held_against_the_better_bound():

@@ -13,28 +13,47 @@ log Z(f̄), to second order by the average over s of
 
     T_s = ½ (E_p[D_s(x, x)] - E_p E_p[D_s(x, x')]),   D_s = C_s + (f̄_s - f̄)(f̄_s - f̄)' :
 
-half of the variance at a point that is not common to all points. But C_s is as large as the
-hyperparameters say, and under noise these may say what nobody has seen: departures from the
-mean function that are smaller than the noise, or too short to be in two values at once. They are
-counted as far as the data bear them out. If they had ρ times the variance that the sample
-says, y - m would have the covariance ρ K + Σ; one step of Fisher's scoring from ρ = 1, the
-mean function's 2D + 1 terms projected out (restricted likelihood), finds ρ with an error of
+half of the variance at a point that is not common to all points. The first of the two means can be
+ruled by a few draws in ten thousand, far out, where the surrogate knows f to ten nats: what log Z
+may gain at a place has no limit, however little is there. What it may lose has one. So the mean is
+replaced by what log Z loses if f is lower by half of its variance, which is the same to second
+order, and to all orders where the variance is the same everywhere, but for no place more than all
+of what is there:
+
+    T_s = log Z(f̄) - log Z(f̄ - ½ D_s) - ½ E_p E_p[D_s(x, x')].
+
+C_s is as large as the hyperparameters say, and under noise these may say what nobody has seen:
+departures from the mean function that are smaller than the noise, or too short to be in two values
+at once. They are counted as far as the data bear them out. If they had ρ times the variance that
+the sample says, y - m would have the covariance ρ K + Σ; one step of Fisher's scoring from ρ = 1,
+the terms 1, x, x² of the mean function projected out (restricted likelihood), finds ρ with an error
+of
 
     ρ̂ = 1 + (rᵀ P K P r - tr(P K)) / tr(P K P K),   Var ρ̂ ≈ 2 / tr(P K P K),
     P = A - A H (Hᵀ A H)⁻¹ Hᵀ A,   A = (K + Σ)⁻¹,   r = y - m(X),   H = (1, x, x²) at X.
 
 What is counted is κ_s T_s, κ_s = ρ̂ / (1 + Var ρ̂) within 0 and 1: nearly all of T_s where the
-data see the departures, nothing where they could not. The whole of T is part of the SD. How this
-was chosen, and what it leaves, is in docs/experiments/evidence.md.
+data see the departures, nothing where they could not. The SD holds the whole of it, by the mean
+itself where that is larger, no draw counting for more than 1/√n; beyond one nat nothing is added.
+How this was chosen, and what it leaves, is in docs/experiments/evidence.md.
+
+f̄ may be high itself at such a place, so that one draw has most of the weight. With the weights
+V_i = exp(f̄(x_i) - ½ D(x_i)) / q(x_i), D being the average of D_s(x, x), it has next to none, and
+
+    log Z(f̄ - ½ D) + ½ E_v[D] ≤ log Z(f̄),   v = exp(f̄ - ½ D) / Z(f̄ - ½ D),
+
+as log Z is convex along the line from f̄ - ½ D to f̄. The ELBO is another bound from below; the
+larger one is taken.
 
 Where the density is known to be zero (`quell.vbmc.support`), and between integers, there is no
 evidence: draws are from the rest, with the density that q has if it is normalised there.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+from scipy.special import logsumexp
 
 from quell.acquisition.draws import mixture_draws
 from quell.arrays import FloatArray
@@ -98,10 +117,11 @@ def evidence(
 
     ``bound`` is the ELBO of another mixture for the same surrogate, if that is larger: one that
     covers the surrogate's posterior, as is best for draws, may have an ELBO far below (see
-    `quell.vbmc.cover`). Where the weights are too uneven to be trusted, the larger ELBO takes the
-    place of log Z(f̄), and what the weights would have added is part of the SD. Otherwise the SD
-    holds that of the ELBO, which is the surrogate's uncertainty, that of the mean over the draws,
-    and the convexity as the surrogate says it is, borne out or not.
+    `quell.vbmc.cover`). Where the weights are too uneven to be trusted, log Z(f̄) is bounded from
+    below, by weights that count a place as far as the surrogate knows it, or by the larger ELBO,
+    and what the weights would have added is part of the SD, no draw counting for more than 1/√n of
+    all. Otherwise the SD holds that of the ELBO, which is the surrogate's uncertainty, that of the
+    mean over the draws, and the convexity as the surrogate says it is, borne out or not.
     ``draws`` are given where the posterior is another than the mixture, in its support; the ELBO of
     the solution is then theirs.
     """
@@ -114,43 +134,47 @@ def evidence(
         return Evidence(np.nan, np.nan, "elbo", np.nan, np.nan, bound)
     gp, mixture = solution.surrogate(), solution.mixture
     seen = _weighted(gp, draws or _drawn(rng, mixture, N_DRAWS))
-    if seen.weights.max() >= LARGEST_SHARE and draws is None:
+    if not seen.even and draws is None:
         seen = _weighted(gp, _drawn(rng, mixture, MORE_DRAWS))
-    weights, log_weights, n = seen.weights, seen.log_weights, len(seen.weights)
-    of_mean = elbo.value
-    # Not against the ELBO itself, whose entropy is an average over other draws.
-    log_mean = float(log_weights.max() - np.log(weights.max() * n))
-    gain = log_mean - float(log_weights.mean())
-    # What the weights add to the larger of the two bounds is what has to be believed.
-    correction = gain - (bound.value - elbo.value)
-    variance = gp.weights @ seen.variances
-    known = bool(weights @ variance <= variance.mean())
-    if weights.max() < LARGEST_SHARE and (known or correction < LARGEST_CORRECTION):
-        spread = float(np.std(weights, ddof=1) / np.mean(weights))
-        method: Method = "importance sampling"
-        error = spread / np.sqrt(n)
-    else:
-        weights = np.full(n, 1 / n)
-        method = "corrected elbo"
-        gain, error = bound.value - elbo.value, max(0.0, correction)
-    of_mean += gain
+    of_mean, error, weights, method = _of_mean(gp, seen, elbo.value, bound.value)
     value = of_mean
-    by_sample = _convexity(solution, gp, seen.means, seen.variances, weights)
+    by_sample = _convexity(solution, seen.departures, weights)
     convexity = float(gp.weights @ by_sample)
-    if convexity < LARGEST_CORRECTION:
+    said = max(convexity, _second_order(solution, seen.departures, weights))
+    if said < LARGEST_CORRECTION:
         value += float(gp.weights @ (_borne_out(gp) * by_sample))
-    sd = float(np.sqrt(elbo.sd**2 + error**2 + min(convexity, LARGEST_CORRECTION) ** 2))
+    sd = float(np.sqrt(elbo.sd**2 + error**2 + min(said, LARGEST_CORRECTION) ** 2))
     return Evidence(value, sd, method, of_mean, convexity, bound)
 
 
 @dataclass(frozen=True, eq=False)
 class _Weighted:
-    """Moments (S, n) of the surrogate at n draws, and their weights: logs, and of sum one."""
+    """D_s(x, x) (S, n) at n draws, the surrogate's variance (n,); weights: logs, and of sum one."""
 
-    means: FloatArray
-    variances: FloatArray
+    departures: FloatArray
+    variance: FloatArray
     log_weights: FloatArray
     weights: FloatArray
+
+    def lowered(self, by: FloatArray) -> "_Weighted":
+        """The same draws with the weights that they have if f̄ is lower, (n,)."""
+        logs = self.log_weights - by
+        return replace(self, log_weights=logs, weights=_shares(logs))
+
+    @property
+    def even(self) -> bool:
+        """Whether no draw has too much of the weight."""
+        return bool(self.weights.max() < LARGEST_SHARE)
+
+    def may_add(self, correction: float) -> bool:
+        """Whether so many nats are few, or on places that are known as well as the others."""
+        known = bool(self.weights @ self.variance <= self.variance.mean())
+        return known or correction < LARGEST_CORRECTION
+
+    def error(self) -> float:
+        """SD of the log of the weights' mean."""
+        n = len(self.weights)
+        return float(np.std(self.weights, ddof=1) * np.sqrt(n))
 
 
 def _drawn(rng: np.random.Generator, mixture: Mixture, n: int) -> Draws:
@@ -160,28 +184,87 @@ def _drawn(rng: np.random.Generator, mixture: Mixture, n: int) -> Draws:
 
 def _weighted(gp: GaussianProcess, draws: Draws) -> _Weighted:
     means, variances = gp.predict(draws.x)
-    log_weights = gp.weights @ means - draws.log_density
+    mean = gp.weights @ means
+    logs = mean - draws.log_density
+    departures = variances + _apart(means - mean, gp.weights)
+    return _Weighted(departures, gp.weights @ variances, logs, _shares(logs))
+
+
+def _apart(differences: FloatArray, weights: FloatArray) -> FloatArray:
+    """What each sample, by its difference from the mean (S, ...), adds to the variance."""
+    squares = differences**2
+    return squares / between_divisor(weights) if len(weights) > 1 else squares
+
+
+def _shares(log_weights: FloatArray) -> FloatArray:
     weights = np.exp(log_weights - log_weights.max())
-    return _Weighted(means, variances, log_weights, weights / weights.sum())
+    return np.asarray(weights / weights.sum())
 
 
-def _convexity(
-    solution: Solution,
-    gp: GaussianProcess,
-    means: FloatArray,
-    variances: FloatArray,
-    weights: FloatArray,
-) -> FloatArray:
-    """T_s of the hyperparameter samples, (S,), from moments (S, n) at draws with weights (n,).
+def _log_mean(logs: FloatArray) -> float:
+    return float(logsumexp(logs) - np.log(len(logs)))
+
+
+def _of_mean(
+    gp: GaussianProcess, seen: _Weighted, elbo: float, bound: float
+) -> tuple[float, float, FloatArray, Method]:
+    """log Z(f̄) with the SD of its error, the weights (n,) of draws that it rests on, and how."""
+    logs, n = seen.log_weights, len(seen.weights)
+    # What the draws say is a gain on their own ELBO; the other's entropy is of other draws.
+    start = elbo - float(logs.mean())
+    of_all = start + _log_mean(logs)
+    # What the weights add to the larger of the two bounds is what has to be believed.
+    if seen.even and seen.may_add(of_all - bound):
+        return of_all, seen.error(), seen.weights, "importance sampling"
+    departure = gp.weights @ seen.departures
+    known = seen.lowered(0.5 * departure)
+    of_known = start + _log_mean(known.log_weights) + 0.5 * float(known.weights @ departure)
+    claim = max(of_known, start + _log_mean(truncated(logs)))
+    if of_known > bound and known.even and seen.may_add(of_known - bound):
+        error = float(np.hypot(known.error(), max(0.0, claim - of_known)))
+        return of_known, error, known.weights, "importance sampling"
+    return bound, max(0.0, claim - bound), np.full(n, 1 / n), "corrected elbo"
+
+
+def truncated(logs: FloatArray) -> FloatArray:
+    """Logs (n,) of weights, cut so that no weight is more than 1/√n of the sum of all that is left.
+
+    Cutting at √n times the mean (Ionides 2008) until it does not change: a single weight, however
+    large, then changes the mean by this share only.
+
+    >>> weights = np.exp(truncated(np.log([1.0, 1.0, 1.0, 1e9])))
+    >>> weights.round(3), bool(weights.max() <= weights.sum() / 2 + 1e-9)
+    (array([1., 1., 1., 3.]), True)
+    """
+    # With the m largest cut to c, √n c = m c + the sum of the others: the first m < √n that fits.
+    ascending, root = np.sort(logs), np.sqrt(len(logs))
+    m = np.arange(int(np.ceil(root)))
+    others = np.logaddexp.accumulate(ascending)[::-1][m]
+    limits = others - np.log(root - m)
+    return np.minimum(logs, limits[np.argmax(ascending[::-1][m] <= limits)])
+
+
+def _convexity(solution: Solution, departures: FloatArray, weights: FloatArray) -> FloatArray:
+    """T_s of the hyperparameter samples, (S,), from D_s (S, n) at draws with weights (n,).
 
     The variance common to all points as under q, where it is known in closed form.
     """
+    lost = -logsumexp(-0.5 * departures, b=weights, axis=1)
+    return np.maximum(lost - 0.5 * _common(solution), 0.0)
+
+
+def _second_order(solution: Solution, departures: FloatArray, weights: FloatArray) -> float:
+    """½ (E_p[D] - E_p E_p[D]) of all samples, no draw counting for more than 1/√n of the first."""
+    terms = np.maximum(weights * (solution.weights @ departures), np.finfo(float).tiny)
+    mean = np.exp(truncated(np.log(terms))).sum()
+    return float(0.5 * (mean - solution.weights @ _common(solution)))
+
+
+def _common(solution: Solution) -> FloatArray:
+    """E_q E_q[D_s(x, x')], (S,)."""
     integral = solution.elbo.expected_log_joint
-    apart = (means - gp.weights @ means) ** 2 @ weights
-    apart -= (integral.sample_means - integral.mean) ** 2
-    if gp.n_samples > 1:
-        apart /= between_divisor(gp.weights)
-    return np.maximum(0.5 * (variances @ weights - integral.sample_variances + apart), 0.0)
+    apart = _apart(integral.sample_means - integral.mean, solution.weights)
+    return np.asarray(apart + integral.sample_variances)
 
 
 def _borne_out(gp: GaussianProcess) -> FloatArray:
