@@ -7,6 +7,7 @@ import numpy as np
 
 from quell.arrays import BoolArray, FloatArray
 from quell.results.truncated import Kept
+from quell.vbmc.found_edge import Edge
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,12 +16,15 @@ class LostSupport:
 
     ``draws`` (n, D) are of the posterior, all inside; ``share`` is that of all draws of the mixture
     that they are, None where the mixture is taken as all inside. ``prior`` is the record of the
-    prior, if it is one that the file has.
+    prior, if it is one that the file has. ``edges`` were found by the run; with ``only_edges`` they
+    are all there is, and nothing is lost.
     """
 
     draws: FloatArray
     share: float | None
     prior: dict[str, Any] | None = None
+    edges: tuple[Edge, ...] = ()
+    only_edges: bool = False
 
     def __call__(self, _: FloatArray) -> BoolArray:
         """``ValueError``: nobody knows."""

@@ -14,6 +14,8 @@ from quell.errors import FileError
 from quell.problem import Problem
 from quell.problem.constraint import Support, check_constraint
 from quell.records.choices import restore_settings, restore_verdict
+from quell.records.edges_found import edges_in
+from quell.records.mixture import mixture_in
 from quell.records.problem import restore_problem
 from quell.records.surrogate import restore_solution
 from quell.records.tables import restore_evaluations, restore_history
@@ -21,6 +23,7 @@ from quell.results.from_file import LostSupport
 from quell.results.posterior import Posterior
 from quell.results.result import Result
 from quell.results.writing import FORMAT
+from quell.vbmc.found_edge import FoundSupport
 from quell.version import __version__
 
 #: Draws in a file at which a support that is given again is tried.
@@ -66,7 +69,7 @@ def result_of(archive: Archive, **given: Any) -> Result:
     with archive.reading():
         plain = a(dict, archive.json("result.json"))
         names = names_in(plain)
-        lost = lost_support(archive, plain["support"], plain["prior"], len(names))
+        lost = lost_support(archive, plain, plain["prior"], len(names))
     problem, support = known(archive, plain, lost, **given)
     with archive.reading():
         return _result(archive, plain, names, problem, support)
@@ -147,8 +150,12 @@ def integers_of(integer: Any, n: int) -> tuple[bool, ...] | None:
     return tuple(integer)
 
 
-def lost_support(archive: Archive, data: Any, prior: Any, n: int) -> LostSupport | None:
-    """What stands for the support of a posterior of n parameters; None if it has none."""
+def lost_support(archive: Archive, plain: dict[str, Any], prior: Any, n: int) -> LostSupport | None:
+    """What stands for the support of a posterior of n parameters; None if it has none.
+
+    ``plain`` has the records "space" and "support".
+    """
+    data = plain["support"]
     if data is None:
         return None
     draws = archive.array("support/draws", None, n)
@@ -157,7 +164,10 @@ def lost_support(archive: Archive, data: Any, prior: Any, n: int) -> LostSupport
     share = None if a(dict, data)["share"] is None else number(data["share"])
     if share is not None and not (0 < share <= 1 and len(draws) > 1):
         raise ValueError(f"a share of {share} of the draws is inside, of {len(draws)}")
-    return LostSupport(draws, share, prior)
+    if "edges" not in data:
+        return LostSupport(draws, share, prior)
+    edges = edges_in(archive, data["edges"], mixture_in(archive, a(dict, plain["space"]))[0])
+    return LostSupport(draws, share, prior, edges, a(bool, data["only_edges"]))
 
 
 def _check_given(
@@ -188,11 +198,14 @@ def _support(
     """What is known of the support: the function, or the draws in the file."""
     if lost is None:
         return None
-    if support is not None:
-        return support
-    if problem is not None and problem.support is not None:
-        return problem.support
-    return lost if constraint is None else check_constraint(constraint)
+    given = support
+    if given is None and problem is not None:
+        given = problem.support
+    if given is None and constraint is not None:
+        given = check_constraint(constraint)
+    if lost.edges and (given is not None or lost.only_edges):
+        return FoundSupport(lost.edges, given)
+    return lost if given is None else given
 
 
 def _refuse_another(archive: Archive, support: Support | None, lost: LostSupport) -> None:

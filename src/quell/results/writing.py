@@ -9,6 +9,7 @@ import numpy as np
 from quell.archive import pack
 from quell.problem import Problem
 from quell.records.choices import verdict_record
+from quell.records.edges_found import edge_members
 from quell.records.mixture import mixture_members
 from quell.records.problem import prior_record
 from quell.records.surrogate import solution_members
@@ -16,6 +17,7 @@ from quell.records.tables import evaluation_members, history_members
 from quell.results.from_file import LostSupport
 from quell.results.posterior import Posterior
 from quell.results.truncated import N_DRAWS, Kept, draw_inside
+from quell.vbmc.found_edge import Edge, FoundSupport
 from quell.version import __version__
 
 if TYPE_CHECKING:  # the result's own method calls this
@@ -92,14 +94,28 @@ def _support_members(
     """Draws inside the support, where there is one: a file cannot hold the function."""
     if posterior.support is None:
         return {}, None
-    if isinstance(posterior.support, LostSupport):
-        lost = posterior.support
-        return {"support/draws.npy": lost.draws}, {"share": lost.share}
+    support = posterior.support
+    if isinstance(support, LostSupport):
+        arrays, record = {"support/draws.npy": support.draws}, {"share": support.share}
+        return _with_edges(arrays, record, support.edges, only=support.only_edges)
     kept = posterior._kept if n_draws >= N_DRAWS else _few(posterior, n_draws)
+    share = None if kept is None else kept.share
     if kept is None:  # all of the mixture is inside, or next to nothing: moments are its own
         kept = _few(posterior, n_draws) or Kept(np.empty((0, posterior.dimension)), 1.0)
-        return {"support/draws.npy": kept.theta}, {"share": None}
-    return {"support/draws.npy": kept.theta}, {"share": kept.share}
+    arrays, record = {"support/draws.npy": kept.theta}, {"share": share}
+    edges = support.edges if isinstance(support, FoundSupport) else ()
+    only = isinstance(support, FoundSupport) and support.given is None
+    return _with_edges(arrays, record, edges, only=only)
+
+
+def _with_edges(
+    arrays: dict[str, Any], record: dict[str, Any], edges: tuple[Edge, ...], *, only: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same with the edges that the run has found, if it has."""
+    if not edges:
+        return arrays, record
+    more, kinds = edge_members(edges)
+    return arrays | more, record | {"edges": kinds, "only_edges": only}
 
 
 def _few(posterior: Posterior, n_draws: int) -> Kept | None:

@@ -17,6 +17,7 @@ from quell.threads import single_threaded
 from quell.vbmc import Iteration, Solution, best_iteration, boost
 from quell.vbmc.cover import cover
 from quell.vbmc.coverage import overview_of, unseen_by
+from quell.vbmc.edge_looks import with_latest_edges
 from quell.vbmc.evidence import Evidence, evidence
 
 
@@ -47,8 +48,9 @@ def end(
 
     ``unseen`` gives the share of the problem's plausible box not looked at.
     """
-    chosen = best_iteration(history)
-    polished, boosted = chosen.solution, False
+    latest = {it.index: with_latest_edges(it.solution, evaluations) for it in history}
+    chosen = best_iteration([it for it in history if latest[it.index]] or history)
+    polished, boosted = latest[chosen.index] or chosen.solution, False
     if settings.final_components > 0:
         polished, boosted = boost(rng, polished, settings)
     solution = polished

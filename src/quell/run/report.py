@@ -12,6 +12,7 @@ from quell.settings import Settings
 from quell.text import printable
 from quell.vbmc import Iteration, Solution
 from quell.vbmc.evidence import Evidence
+from quell.vbmc.found_edge import FoundSupport
 from quell.vbmc.settle import are_all_given
 from quell.vbmc.state import Action
 
@@ -62,6 +63,7 @@ def make_result(
                 proper=proper,
                 all_given=all_given,
                 n_accidents=n_accidents,
+                ends_at_edge=isinstance(solution.support, FoundSupport),
             ),
             *_breakdown(table),
         ),
@@ -84,9 +86,15 @@ def make_result(
 
 def _caveats(
     chosen: Iteration, history: Sequence[Iteration], *, proper: bool, all_given: bool = False,
-    n_accidents: int = 0,
+    n_accidents: int = 0, ends_at_edge: bool = False,
 ) -> list[str]:  # fmt: skip
     caveats = []
+    if ends_at_edge:
+        caveats.append(
+            "the target gave -inf everywhere beyond an edge, where the posterior is cut off; the "
+            "edge is known only from these evaluations: if you know where it is, let the run know "
+            "(constraint=)"
+        )
     if n_accidents:
         what = "evaluation gave -inf" if n_accidents == 1 else "evaluations gave -inf"
         were = "was" if n_accidents == 1 else "were"

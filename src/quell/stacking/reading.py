@@ -69,7 +69,7 @@ def _member(
         own = a(dict, inner.json("posterior.json"))
         if texts(own["space"]["names"]) != names:
             raise ValueError("its problem and its posterior have other parameters")
-        lost = lost_support(inner, own["support"], plain["prior"], len(names))
+        lost = lost_support(inner, own, plain["prior"], len(names))
         integer = integers_of(own["integer"], len(names))
         space, mixture = mixture_in(inner, own["space"])
     problem, support = known(inner, plain, lost, **given)

@@ -9,13 +9,14 @@ from scipy.special import logsumexp
 from quell.arrays import FloatArray
 from quell.checks import integer
 from quell.evaluations import join_evaluations
+from quell.problem.constraint import Support
 from quell.results import Posterior, Result
 from quell.stacking.choosing import LeftOut, check_results, choose, overclaims
 from quell.stacking.components import Components
 from quell.stacking.evidence import StackedEvidence, stacked_evidence
 from quell.stacking.posterior import StackedPosterior
 from quell.stacking.result import StackedResult, reasons_of, rows_of
-from quell.stacking.surrogate import PooledSurrogate, gather, learn
+from quell.stacking.surrogate import PooledSurrogate, common_support, gather, learn
 from quell.stacking.weights import Draws, elbo_weights
 from quell.streams import rng_for_stack
 from quell.threads import single_threaded
@@ -78,12 +79,13 @@ def stack(results: Iterable[Result], *, seed: int = 0) -> StackedResult:
 def _stacked(rng: np.random.Generator, results: list[Result]) -> StackedResult:
     used, left_out = choose(results)
     surrogate = _pooled_surrogate(rng, results, used)
+    support = common_support(results)
     # Weights need draws from the runs' posteriors; from these it also shows which runs claim more
     # than is borne out, and then there are draws without them.
     while True:
         components = Components([results[place] for place in used])
         weights = components.first_weights
-        draws, owner = _draw(rng, FIRST_DRAWS, components, weights, results[0], surrogate)
+        draws, owner = _draw(rng, FIRST_DRAWS, components, weights, support, surrogate)
         reasons = _overclaiming(results, used, draws, owner)
         if not reasons or len(reasons) == len(used):
             break
@@ -91,7 +93,7 @@ def _stacked(rng: np.random.Generator, results: list[Result]) -> StackedResult:
         used = [place for place in used if place not in reasons]
     found = elbo_weights(draws, weights)
     proposal = (1 - DEFENSIVE_SHARE) * found + DEFENSIVE_SHARE * weights
-    draws, _ = _draw(rng, LAST_DRAWS, components, proposal, results[0], surrogate)
+    draws, _ = _draw(rng, LAST_DRAWS, components, proposal, support, surrogate)
     found = elbo_weights(draws, proposal)
     found = np.where(found < NEGLIGIBLE, 0.0, found)
     found /= found.sum()
@@ -126,13 +128,12 @@ def _pooled_surrogate(
 
 def _draw(
     rng: np.random.Generator, n: int, components: Components, weights: FloatArray,
-    any_result: Result, surrogate: PooledSurrogate,
+    support: Support | None, surrogate: PooledSurrogate,
 ) -> tuple[Draws, NDArray[np.intp]]:  # fmt: skip
     """``n`` draws from components with these weights (M,), and the run of each."""
     theta, owner = components.draw(n, rng, weights)
     log_densities = components.log_densities(theta)
     log_joint = surrogate.at(theta)
-    support = any_result.posterior.support
     if support is not None:
         log_joint[~support(theta)] = -np.inf
     log_proposal = np.asarray(logsumexp(log_densities, b=weights, axis=1))

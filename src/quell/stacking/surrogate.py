@@ -29,9 +29,11 @@ from quell.gp import HyperparameterPrior, Memory, TrainingData, train
 from quell.gp.factor import factorise
 from quell.gp.hmc import first_step
 from quell.gp.model import Hyperparameters, Layout, kernel, mean_function, noise_variance
+from quell.problem.constraint import Support
 from quell.results import Result
 from quell.space import InferenceSpace
 from quell.vbmc import TrainingSet
+from quell.vbmc.found_edge import FoundSupport
 from quell.vbmc.subset import SHELL_MARGIN, SHELL_PER_DIMENSION
 
 #: Observations that hyperparameters are learnt from, and the most inducing points; samples of the
@@ -51,6 +53,15 @@ class Observations:
     run: NDArray[np.intp]
 
 
+def common_support(results: Sequence[Result]) -> Support | None:
+    """That of the problem, and beyond an edge that any of the runs has found there is nothing."""
+    supports = [result.posterior.support for result in results]
+    found = [support for support in supports if isinstance(support, FoundSupport)]
+    if not found:
+        return supports[0]
+    return FoundSupport(tuple(edge for one in found for edge in one.edges), found[0].given)
+
+
 def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
     """All evaluations that say something about the posterior, in ``space``.
 
@@ -58,6 +69,8 @@ def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
     (`quell.vbmc.subset`). An evaluation that is in several runs, because one was the head start of
     another, is there once.
     """
+    support = common_support(results)
+    found = support if isinstance(support, FoundSupport) else None
     seen: set[tuple[bytes, bytes]] = set()
     sets = []
     for result in results:
@@ -70,7 +83,7 @@ def gather(results: Sequence[Result], space: InferenceSpace) -> Observations:
         wrong = [one.row for one in result.set_aside]
         aside = np.isin(np.arange(len(result.evaluations)), wrong)[new]
         scale = result.history[result.chosen - 1].get("noise_scale", 1.0)
-        observed = TrainingSet.of(table, aside, space, noisy=noisy, noise_scale=scale)
+        observed = TrainingSet.of(table, aside, space, noisy=noisy, noise_scale=scale, found=found)
         sets.append(observed.data)
     run = np.repeat(np.arange(len(sets)), [data.size for data in sets])
     data = sets[0]

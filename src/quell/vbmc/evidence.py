@@ -62,6 +62,7 @@ from quell.gp.model import mean_function, noise_variance
 from quell.gp.pooling import between_divisor
 from quell.mixture import Mixture
 from quell.variational import Elbo
+from quell.vbmc.edge_looks import doubt_of
 from quell.vbmc.state import Solution
 
 Method = Literal["elbo", "corrected elbo", "importance sampling"]
@@ -143,6 +144,7 @@ def evidence(
     said = max(convexity, _second_order(solution, seen.departures, weights))
     if said < LARGEST_CORRECTION:
         value += float(gp.weights @ (_borne_out(gp) * by_sample))
+    error = float(np.hypot(error, 0.0 if draws is None else doubt_of(solution, draws.x)))
     sd = float(np.sqrt(elbo.sd**2 + error**2 + min(said, LARGEST_CORRECTION) ** 2))
     return Evidence(value, sd, method, of_mean, convexity, bound)
 

@@ -29,8 +29,9 @@ nothing of the density, and as a fact it would dig a hole of depth t into the po
 -inf is taken for an accident, and left out, where a value was found at the very same point, or
 where fewer than half of the 2D + 1 evaluations around it have no density or a hopelessly low one
 (deeper than t). This is decided anew with every evaluation: beyond an edge of the support the first
-few are left out, until they have each other for neighbours. Where the prior is zero there is
-nothing to decide, and an exact target means what it says.
+few are left out, until they have each other for neighbours. Where the prior is zero, and beyond an
+edge that was found (`quell.vbmc.found_edge`), there is nothing to decide, and an exact target means
+what it says.
 
 How this was tested, and what did not work: docs/experiments/runaway.md.
 """

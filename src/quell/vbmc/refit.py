@@ -16,6 +16,7 @@ from quell.vbmc.coordinates import Carried
 from quell.vbmc.state import Action, Iteration, Solution, State
 from quell.vbmc.support import cutting_planes, inside
 from quell.vbmc.training import fit_surrogate
+from quell.vbmc.training_set import support_from
 
 #: Components in warm-up (paper, section 2.1).
 WARMUP_COMPONENTS = 2
@@ -56,6 +57,7 @@ def refit(rng: np.random.Generator, state: State, settings: Settings, action: Ac
 
 def with_cuts(rng: np.random.Generator, state: State) -> State:
     """The state with planes beside the support where the posterior reaches over its edge."""
+    state = with_found(state)
     if state.support is None:
         return state
     x, mixture = state.training.data.x, state.mixture
@@ -65,6 +67,21 @@ def with_cuts(rng: np.random.Generator, state: State) -> State:
     known = x[inside(state.support, state.space, x)]
     cuts = cutting_planes(rng, state.support, state.space, mixture, known, state.cuts)
     return state.with_data(cuts=cuts)
+
+
+def with_found(state: State) -> State:
+    """The state with the edges of its support that the evaluations tell of.
+
+    Not in warm-up, when too little is known to cut anything off.
+    """
+    if state.warmup:
+        return state
+    found = support_from(
+        state.evaluations, state.given, state.space, noisy=state.noisy, before=state.found
+    )
+    if found is state.found:
+        return state
+    return state.with_data(found=found, support=state.given if found is None else found, cuts=None)
 
 
 def fit_posterior(

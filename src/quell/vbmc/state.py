@@ -16,6 +16,7 @@ from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
 from quell.variational import Elbo
+from quell.vbmc.found_edge import FoundSupport
 from quell.vbmc.law import Lead
 from quell.vbmc.training_set import TrainingSet
 
@@ -150,8 +151,10 @@ class State:
     ``last_whitening`` is the iteration of the last one, or of the end of warm-up. ``full_refit``:
     search for hyperparameters and mixture from scratch; ``frequent``: refit within the iteration
     too; ``power``: how little very low values are compressed while searching, 1 for not at all;
-    ``settling``: iterations are made without new evaluations. ``support`` says where the density is
-    zero in advance, None if nowhere within the bounds; ``cuts`` are planes beside it, in x.
+    ``settling``: iterations are made without new evaluations. ``given`` says where the density is
+    known to be zero in advance, None if nowhere within the bounds; ``found`` has the edges that the
+    evaluations tell of (see `quell.vbmc.found_edge`), ``support`` is both, and ``cuts`` are planes
+    beside it, in x.
     ``overview`` is what is kept of the surrogate of warm-up, None until its end. ``last_tails`` is
     the iteration in which a map for heavy tails was last tried, ``refused_tails`` how often one was
     taken back. ``doubted`` are rows of the table that were not to be believed at once, and
@@ -188,6 +191,8 @@ class State:
     power: float = 1.0
     settling: bool = False
     support: Support | None = None
+    given: Support | None = None
+    found: FoundSupport | None = None
     cuts: Edges | None = None
     overview: Overview | None = None
     last_tails: int = 0
@@ -204,8 +209,8 @@ class State:
     def with_data(self, **changes: Any) -> "State":
         """The state after ``changes``, with the training set that follows from them.
 
-        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``noisy``,
-        ``power``, ``noise_scale`` or ``warmup`` change.
+        To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``found``,
+        ``noisy``, ``power``, ``noise_scale`` or ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
@@ -216,6 +221,7 @@ class State:
             power=new.power if new.is_searching else 1.0,
             cuts=new.cuts,
             noise_scale=new.noise_scale,
+            found=new.found,
         )
         return replace(new, training=training)
 

@@ -38,6 +38,7 @@ from quell.vbmc.doubt import (
     with_audit,
     with_worst_doubted,
 )
+from quell.vbmc.edge_looks import next_at_edge
 from quell.vbmc.leap import next_leap
 from quell.vbmc.looks import failed_points, low_looks, next_look
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
@@ -106,6 +107,7 @@ def initial_state(
         trimmed=trimmed,
         training=TrainingSet.of(evaluations, trimmed, space, noisy=noisy),
         support=problem.support,
+        given=problem.support,
         box=box,
         plausible_range=np.ones(space.dimension),
     )
@@ -136,6 +138,9 @@ def propose(
         theta = next_look(rng, problem, state, pending)
         if theta is not None:
             return Proposal(theta, Origin.LOOK)
+    theta = next_at_edge(rng, problem, state, pending)
+    if theta is not None:
+        return Proposal(theta, Origin.SEARCH)
     # Beside the edge of a support every point is checked; elsewhere the one that is found will do.
     theta = _search(rng, problem, state, settings, pending, checked=state.cuts is not None)
     if theta is not None and state.support is not None and not state.support(theta[None])[0]:

@@ -1,5 +1,7 @@
 """Where the density is known to be zero: a constraint across parameters, a prior with a support.
 
+Edges that evaluations tell of (`quell.vbmc.found_edge`) are used in the same way.
+
 Nothing is evaluated there, and nothing of it enters the surrogate: a stationary process cannot
 follow a cliff, and falls too early beside one. The surrogate goes on smoothly beyond the edge
 instead, and the posterior is cut off there exactly: draws, moments, and evidence (`results`,

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations
 from quell.gp import TrainingData
+from quell.problem.constraint import Support
 from quell.space import InferenceSpace
 from quell.space.edges import Edges
+from quell.vbmc.found_edge import FoundSupport, found_support
 from quell.vbmc.low_values import (
     are_accidents,
     compressed,
@@ -60,6 +62,7 @@ class TrainingSet:
         power: float = 1.0,
         cuts: Edges | None = None,
         noise_scale: float = 1.0,
+        found: FoundSupport | None = None,
     ) -> "TrainingSet":
         """The training set in ``space`` of all evaluations but the ``trimmed`` (mask of the table).
 
@@ -67,9 +70,9 @@ class TrainingSet:
         evaluations are left out; very low values are compressed, the more the smaller the ``power``
         (1: not at all), and points of zero density enter as low ones, unless they are accidents of
         a ``noisy`` target (see :mod:`quell.vbmc.low_values`), or the prior has it: that is known,
-        as ``cuts`` beside the support. The stated SDs are taken ``noise_scale`` times. Of very many
-        points some are chosen (see :mod:`quell.vbmc.subset`). Empty as long as there is no finite
-        value.
+        as ``cuts`` beside the support. Nor are those learnt that are beyond an edge that was
+        ``found``. The stated SDs are taken ``noise_scale`` times. Of very many points some are
+        chosen (see :mod:`quell.vbmc.subset`). Empty as long as there is no finite value.
         """
         hopeless = is_hopeless(table.log_joint)
         merged = table.merge_duplicates(~trimmed & ~hopeless)
@@ -78,9 +81,13 @@ class TrainingSet:
         y = merged.log_joint + space.log_jacobian(x)
         single_sd = sd * np.sqrt(merged.count)
         depth = resolved_depth(space.dimension)
-        accident = accidents(table, hopeless, space) if noisy else np.zeros(len(table), dtype=bool)
-        found_out = table.log_prior > -np.inf  # by the target, not by the prior
-        is_zero = (table.zero_density & found_out | hopeless) & ~trimmed & ~accident
+        by_target = without_density_by_target(table, hopeless)
+        if found is not None:
+            by_target[by_target] = found(table.theta[by_target])
+        accident = np.zeros(len(table), dtype=bool)
+        if noisy:
+            accident = accidents(table, hopeless, by_target, space)
+        is_zero = by_target & ~trimmed & ~accident
         zero = np.flatnonzero(is_zero)
         if len(zero) and len(rows):
             x_zero = space.to_inference(table.theta[zero])
@@ -110,21 +117,47 @@ class TrainingSet:
         return cls(data, rows, single_sd, int(accident.sum()), slopes)
 
 
-def accidents(table: Evaluations, hopeless: BoolArray, space: InferenceSpace) -> BoolArray:
-    """Mask (N,) of the evaluations that gave zero density by accident, beside good ones.
+def without_density_by_target(table: Evaluations, hopeless: BoolArray) -> BoolArray:
+    """Mask (N,) of the evaluations that found no density where the prior has some."""
+    return (table.zero_density | hopeless) & (table.log_prior > -np.inf)
+
+
+def accidents(
+    table: Evaluations, hopeless: BoolArray, zero: BoolArray, space: InferenceSpace
+) -> BoolArray:
+    """Mask (N,) of those of the evaluations ``zero`` (mask) that are so by accident.
 
     Evaluations that were trimmed, low as they are, have a say in it.
     """
     mask = np.zeros(len(table), dtype=bool)
-    by_target = np.flatnonzero((table.zero_density | hopeless) & (table.log_prior > -np.inf))
     known = np.flatnonzero(table.ok & ~hopeless)
-    if not (len(by_target) and len(known)):
+    if not (zero.any() and len(known)):
         return mask
     x = space.to_inference(table.theta[known])
     y = table.log_joint[known] + space.log_jacobian(x)
-    zero = space.to_inference(table.theta[by_target])
-    mask[by_target] = are_accidents(zero, x, y, resolved_depth(space.dimension))
+    x_zero = space.to_inference(table.theta[zero])
+    mask[zero] = are_accidents(x_zero, x, y, resolved_depth(space.dimension))
     return mask
+
+
+def support_from(
+    table: Evaluations, given: Support | None, space: InferenceSpace, *, noisy: bool,
+    before: FoundSupport | None = None,
+) -> FoundSupport | None:  # fmt: skip
+    """What the evaluations tell of a support that the target alone knows, within the one given."""
+    hopeless = is_hopeless(table.log_joint)
+    zero = without_density_by_target(table, hopeless)
+    good = table.ok & ~hopeless
+    if not (zero.any() and good.any()):
+        return None
+    found = found_support(
+        space, table.theta[good], table.theta[zero], given, noisy=noisy, before=before
+    )
+    if found is None or found is before or noisy or not found.n_left:
+        return found
+    # An exact target has no accidents: what looks like one is beyond an edge of another shape.
+    odd = accidents(table, hopeless, zero, space)
+    return None if found(table.theta[odd]).any() else found
 
 
 def sd_without_density(sd: FloatArray, dimension: int) -> float:

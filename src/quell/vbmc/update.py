@@ -213,7 +213,7 @@ def round_shape(state: State, space: InferenceSpace) -> FloatArray:
     if space is not state.space:
         training = TrainingSet.of(
             state.evaluations, state.trimmed, space, noisy=state.noisy,
-            noise_scale=state.noise_scale,
+            noise_scale=state.noise_scale, found=state.found,
         )  # fmt: skip
     to_standard = (space.rotation * space.scales).T
     return stretched(training.data, carried.mean(), carried.covariance(), to_standard)
