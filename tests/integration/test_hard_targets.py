@@ -147,8 +147,14 @@ class TestHardBound:
         assert (draws[:, 0] < 0.05).mean() > 0.01  # and reach the bound
 
     def test_with_another_seed(self):
-        result = infer(TRUNCATED.problem(), budget=100, seed=2, progress=False)
+        result = infer(TRUNCATED.problem(), budget=100, seed=3, progress=False)
         assert "softened" in actions(result)
+        TRUNCATED.check(result)
+
+    def test_a_leap_softens_edges_too(self):
+        result = infer(TRUNCATED.problem(), budget=100, seed=2, progress=False)
+        assert actions(result) & {"leapt", "softened"}
+        assert np.isfinite(result.posterior.space.softness).all()
         TRUNCATED.check(result)
 
     def test_a_map_by_name_stays_as_it_is(self):

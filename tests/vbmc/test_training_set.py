@@ -21,6 +21,7 @@ def assert_fresh(state):
         state.space,
         noisy=state.noisy,
         power=state.power if state.warmup else 1.0,
+        found=state.found,
     )
     assert state.training.data.equals(fresh.data)
     np.testing.assert_array_equal(state.training.rows, fresh.rows)

@@ -19,6 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from quell.acquisition import SearchBox
 from quell.arrays import FloatArray
 from quell.gp.leaving_out import left_out_errors
 from quell.gp.marginal import LOG_2PI
@@ -30,6 +31,7 @@ from quell.space import InferenceSpace
 from quell.vbmc.centre import is_possible
 from quell.vbmc.coordinates import Carried, change_coordinates
 from quell.vbmc.law import Law, Lead, fit_law
+from quell.vbmc.low_values import resolved_depth
 from quell.vbmc.refit import refit
 from quell.vbmc.softening import softness_for
 from quell.vbmc.state import Action, State
@@ -46,6 +48,10 @@ DRAW_EVERY = 2
 #: Draws that are made to find one that can be evaluated.
 MOST_DRAWS = 50
 N_DRAWS = 2000
+#: The search box reaches so many times as far as the log density is worth resolving. The plausible
+#: box may be 10⁵ SDs wide, and where an exact target leaves nothing to learn the search would go on
+#: into the void.
+BOX_SDS = 2.0
 #: A posterior that differs from the law's normal by a smaller gsKL has nothing to gain.
 SAME = 1.0
 #: The mode of a law is evaluated where no evaluation is nearer than this (root mean square over the
@@ -183,7 +189,9 @@ def leap(
     moved = change_coordinates(rng, end_warmup(state), space, full_refit=True)
     mode = space.to_inference(_full(space, law.plain.inverse(law.mode[None])))
     normal = Mixture(np.ones(1), mode, np.ones(1), np.ones(state.dimension))
-    moved = replace(moved, memory=None, mixture=normal)
+    reach = BOX_SDS * np.sqrt(2.0 * resolved_depth(state.dimension))
+    box = SearchBox(mode[0] - reach, mode[0] + reach)
+    moved = replace(moved, memory=None, mixture=normal, box=box)
     after = refit(rng, moved, settings, action=Action.LEAPT)
     if after.history[-1].believable:
         return after
