@@ -125,12 +125,14 @@ class Law:
     def value(self, theta: FloatArray) -> FloatArray:
         """The log-likelihood (n,) at points θ (n, D) by the law."""
         u = self.plain.forward(theta)
-        return np.asarray(_design(u, self.plain.scale, self.exponent) @ self.coefficients)
+        with np.errstate(all="ignore"):  # at the end of a scale there is no value
+            return np.asarray(_design(u, self.plain.scale, self.exponent) @ self.coefficients)
 
     def distances(self, theta: FloatArray) -> FloatArray:
         """Squared distances (n,) of points θ (n, D) from the mode, in SDs of the normal there."""
-        z = np.linalg.solve(self.root, (self.plain.forward(theta) - self.mode).T)
-        return np.asarray(np.sum(z**2, axis=0))
+        with np.errstate(all="ignore"):
+            z = np.linalg.solve(self.root, (self.plain.forward(theta) - self.mode).T)
+            return np.nan_to_num(np.sum(z**2, axis=0), nan=np.inf)
 
     def is_near(self, theta: FloatArray) -> BoolArray:
         """Mask (n,) of the points θ (n, D) where the normal around the mode has its mass."""

@@ -79,8 +79,7 @@ def next_leap(
         known = np.concatenate([state.evaluations.theta, pending])[:, free]
         if np.min(law.distances(known)) < NEAR**2 * state.dimension:
             return None
-    points = np.tile(state.space.bounds.lower, (len(drawn), 1))
-    points[:, free] = drawn
+    points = _full(state.space, drawn)
     for theta in points[state.space.contains(points)]:
         theta = problem.snap(theta[None])
         if is_possible(problem, state, theta):
@@ -136,6 +135,7 @@ def space_of(rng: np.random.Generator, state: State, law: Law) -> InferenceSpace
     """The space in which the law's normal is round, its bounded parameters linear around it."""
     space = state.space
     drawn = _full(space, law.sample(rng, N_DRAWS))
+    drawn = np.clip(drawn, space.almost_lower, space.almost_upper)
     v = space.to_inference(drawn) * space.scales @ space.rotation.T
     softness = softness_for(space, drawn[:, space.free], v, space.softness)
     if softness is not None:
@@ -154,27 +154,30 @@ def _around(law: Law) -> FloatArray:
 
 def is_within_bounds(law: Law, space: InferenceSpace) -> bool:
     """Whether the mode of a law can be evaluated, and all around it."""
-    points = np.tile(space.bounds.lower, (2 * space.dimension, 1))
-    points[:, space.free] = _around(law)
+    points = _full(space, _around(law))
     return bool(np.isfinite(points).all() and space.clear_of_bounds(points).all())
 
 
 def _full(space: InferenceSpace, theta: FloatArray) -> FloatArray:
-    """Points (n, D_full) within the bounds, for points (n, D) of the free parameters."""
+    """All parameters (n, D_full) for points (n, D) of the free ones."""
     full = np.tile(space.bounds.lower, (len(theta), 1))
     full[:, space.free] = theta
-    return np.clip(full, space.almost_lower, space.almost_upper)
+    return full
+
+
+def _mode(space: InferenceSpace, law: Law) -> FloatArray:
+    """The mode (1, D) of a law in a space."""
+    return space.to_inference(_full(space, law.plain.inverse(law.mode[None])))
 
 
 def tells_something_new(state: State, law: Law, space: InferenceSpace) -> bool:
     """Whether the law's normal is another posterior than the one there is."""
     assert state.mixture is not None
     carried = Carried.of(state.mixture, state.space, space)
-    mode = space.to_inference(_full(space, law.plain.inverse(law.mode[None])))[0]
     if not carried.is_finite:
         return True
     identity = np.eye(state.dimension)
-    return gaussian_skl(carried.mean(), carried.covariance(), mode, identity) > SAME
+    return gaussian_skl(carried.mean(), carried.covariance(), _mode(space, law)[0], identity) > SAME
 
 
 def leap(
@@ -187,7 +190,7 @@ def leap(
     the law, and all of them have been predicted better by the law.
     """
     moved = change_coordinates(rng, end_warmup(state), space, full_refit=True)
-    mode = space.to_inference(_full(space, law.plain.inverse(law.mode[None])))
+    mode = _mode(space, law)
     normal = Mixture(np.ones(1), mode, np.ones(1), np.ones(state.dimension))
     reach = BOX_SDS * np.sqrt(2.0 * resolved_depth(state.dimension))
     box = SearchBox(mode[0] - reach, mode[0] + reach)
