@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from quell.space.bounds import check_bounds
-from quell.vbmc.law import OUTSIDE, Plain, fit_law, n_unknown
+from quell.vbmc.law import OUTSIDE, fit_law, n_unknown
+from quell.vbmc.plain import Plain
 
 N_OBSERVATIONS = 12
 X = np.column_stack([np.ones(N_OBSERVATIONS), np.linspace(50.0, 60.0, N_OBSERVATIONS)])
