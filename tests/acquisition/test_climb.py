@@ -5,7 +5,9 @@ import pytest
 from helpers.acquisition import make_situation
 
 import quell
-from quell.acquisition import Climb
+from quell.acquisition import Climb, Situation
+from quell.gp import GaussianProcess, TrainingData
+from quell.mixture import Mixture
 from quell.settings import Settings
 
 
@@ -20,12 +22,38 @@ def test_the_gradient_agrees_with_differences():
         assert gradient[i] == pytest.approx((above - below) / 2e-5, rel=1e-4, abs=1e-6)
 
 
-def test_it_is_the_mean_and_so_many_sds():
+def test_it_is_the_mean_and_so_many_sds_of_one_sample():
     situation = make_situation()
     x = np.random.default_rng(1).normal(size=(5, situation.gp.dimension))
-    mean, variance = situation.gp.pooled(x)
-    score = Climb(beta=2.0).prepare(np.random.default_rng(0), situation)
-    assert np.allclose(score.values(x), mean + 2.0 * np.sqrt(variance))
+    mean, variance = situation.gp.predict(x)
+    of_samples = mean + 2.0 * np.sqrt(variance)
+    chosen = set()
+    for seed in range(40):
+        values = Climb(beta=2.0).prepare(np.random.default_rng(seed), situation).values(x)
+        (which,) = np.flatnonzero(np.isclose(of_samples, values).all(axis=1))
+        chosen.add(int(which))
+    assert chosen == set(range(situation.gp.n_samples))
+
+
+def test_samples_that_disagree_about_how_low_a_place_is_do_not_make_it_high():
+    """Their quadratics differ by thousands of nats far out, where each is sure of a low value."""
+    data = TrainingData.from_arrays([[-1.0], [0.0], [1.0]], [-2.0, 0.0, -2.0])
+    widths = np.log([0.1, 5.0, 5.0])
+    gp = GaussianProcess.condition(data, [[0.0, 0.0, -5.0, 0.0, 0.0, width] for width in widths])
+    situation = Situation.of(gp, Mixture([1.0], [[0.0]], [1.0], [1.0]))
+    far = np.array([[300.0]])
+    mean, variance = gp.pooled(far)
+    assert mean + np.sqrt(variance) > 1e4  # all samples together would go there
+    for seed in range(10):
+        score = Climb().prepare(np.random.default_rng(seed), situation)
+        assert score.values(far)[0] < score.top - 1e3
+
+
+def test_the_top_is_that_of_the_evaluated_points():
+    situation = make_situation()
+    score = Climb().prepare(np.random.default_rng(0), situation)
+    assert score.top == score.gp.predict_mean(score.gp.data.x).max()
+    assert score.gp.n_samples == 1
 
 
 def test_the_paper_does_not_climb():

@@ -28,6 +28,8 @@ from quell.vbmc.looks import (
     low_looks,
     next_look,
     room_around,
+    trust_in_chances,
+    with_looks_counted,
 )
 from quell.vbmc.state import Overview
 from quell.vbmc.warmup import leave_warmup
@@ -102,10 +104,56 @@ class TestPlaces:
             state = one_mode_known(theta, np.where(theta < 0, two_bumps(theta), -70.0)[:, 0])
             sure = line_fit(state.training.data, 5.0, 1e-3, mean=(0.0, -0.3, 0.15 / 4))
             searching = replace(state, fit=sure)
-            assert not looks(searching)  # in warm-up they would be in the way
+            assert bool(looks(searching, n=100)) is expected
             found = looks(replace(searching, warmup=False, overview=Overview.of(searching)))
             assert bool(found) == expected
             assert all(0.0 < place[0] < 2.0 for place in found)
+
+
+class TestChancesThatDoNotComeTrue:
+    """Looks become rarer while none of them finds what they should have found."""
+
+    def state_and_chance(self):
+        state = one_mode_known(LEFT, two_bumps(LEFT[:, 0]))
+        theta = np.array([[1.0]])
+        return state, theta, float(chance_of_height(state.fit.gp, theta / 4)[0])
+
+    def counted(self, state, theta, value, origin=Origin.LOOK):
+        new = make_table(PROBLEM, theta, [value], origin=origin)
+        return with_looks_counted(rng(), state, state.evaluations.extend(new))
+
+    def test_what_was_due_is_counted(self):
+        state, theta, chance = self.state_and_chance()
+        assert chance > 0.05
+        after = self.counted(self.counted(state, theta, -70.0), theta, -70.0)
+        assert after.finds_due == pytest.approx(2 * chance)
+        assert trust_in_chances(after) == pytest.approx(1 / (1 + 2 * chance))
+
+    def test_until_one_finds_a_high_place(self):
+        state, theta, _ = self.state_and_chance()
+        assert self.counted(replace(state, finds_due=3.0), theta, -1.0).finds_due == 0.0
+
+    def test_other_evaluations_are_not_looks(self):
+        state, theta, _ = self.state_and_chance()
+        assert self.counted(state, theta, -70.0, Origin.SEARCH).finds_due == 0.0
+
+    def test_after_warmup_by_the_overview(self):
+        state, theta, _ = self.state_and_chance()
+        later = replace(state, warmup=False, overview=Overview.of(state))
+        assert self.counted(later, theta, -70.0).finds_due > 0.05
+        assert self.counted(replace(later, overview=None), theta, -70.0).finds_due == 0.0
+
+    def test_looks_become_rarer_and_never_end(self):
+        state = one_mode_known(LEFT, two_bumps(LEFT[:, 0]))
+        often, seldom = (len(looks(replace(state, finds_due=m), n=400)) for m in (0.0, 4.0))
+        assert 160 < often < 240
+        assert 20 < seldom < 60
+
+    def test_a_run_keeps_the_count(self):
+        state, theta, chance = self.state_and_chance()
+        new = make_table(PROBLEM, theta, [-70.0], origin=Origin.LOOK)
+        after = absorb(rng(), state, SETTINGS, state.evaluations.extend(new))
+        assert after.finds_due == pytest.approx(chance, rel=1e-6)
 
 
 def test_chance_is_that_of_the_surrogates_normal():

@@ -3,12 +3,16 @@
     a(x) = f̄(x) + β √v(x)
 
 The other functions ask which point will tell most about a posterior that has been found. Before
-that, with the mass a thousand nats above all that was seen, they ask about the wrong place. f̄ and v
-are pooled over hyperparameter samples; β = 1 looks at what is likely to be higher, rather than at
-what might be anything.
+that, with the mass a thousand nats above all that was seen, they ask about the wrong place. β = 1
+looks at what is likely to be higher, rather than at what might be anything.
+
+f̄ and v are those of one hyperparameter sample, drawn at random for each point. Far out, samples
+differ by thousands of nats, for so do their quadratics; but each of them knows that it is low
+there. Pooled, they would take the difference for a chance of something high, and climbs would go to
+the corners of the box (docs/experiments/searching.md).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -35,17 +39,19 @@ class Climb:
 
     beta: float = 1.0
 
-    def prepare(self, rng: np.random.Generator, situation: Situation) -> "ClimbScore":  # noqa: ARG002
-        """The score of a situation; uses no random numbers."""
-        return ClimbScore(situation, self.beta)
+    def prepare(self, rng: np.random.Generator, situation: Situation) -> "ClimbScore":
+        """The score of a situation, for one hyperparameter sample drawn at random."""
+        gp = situation.gp.only(int(rng.choice(situation.gp.n_samples, p=situation.gp.weights)))
+        return ClimbScore(replace(situation, gp=gp), self.beta)
 
 
 class ClimbScore(SurrogateScore):
-    """f̄ + β √v."""
+    """f̄ + β √v; ``top`` is the largest f̄ at a point that was evaluated."""
 
     def __init__(self, situation: Situation, beta: float) -> None:
         super().__init__(situation)
         self.beta = beta
+        self.top = float(self.gp.predict_mean(self.gp.data.x).max())
 
     def _scores(
         self,

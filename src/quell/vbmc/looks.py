@@ -9,9 +9,14 @@ the surrogate gives the largest chance that the log joint is high,
 as long as that chance is worth an evaluation, and not a certainty already. Where the log joint
 falls off like a quadratic, as around a single mode, no place has such a chance.
 
-A surrogate that has seen one wide mode is sure of the rest of the box, rightly or not. So after
-warm-up a few looks are at the emptiest places, whatever it says, until 5 (D + 1) evaluations are
-spread over the box. In warm-up they would only hold up the way to the posterior. Once the answer is
+A surrogate whose variance is thousands of nats gives a chance to most of a box of many dimensions,
+for ever. So such looks become rarer as the chances do not come true: by 1 / (1 + m), if looks
+should have found m high places since one was found. (Of the number of finds for one that was due,
+taken to be exponential with mean one, that is what is expected after none came of m.)
+
+A surrogate that has seen one wide mode, or a hill beside the posterior, is sure of the rest of the
+box, rightly or not. So a few looks are at the emptiest places, whatever it says, until 5 (D + 1)
+evaluations are spread over the box. Once the answer is
 known more closely than anybody needs it, further evaluations of it tell nothing: then every other
 one is a look at the emptiest place, to the end.
 
@@ -21,6 +26,8 @@ have the same mode again (`quell.vbmc.twins`).
 After warm-up the surrogate no longer knows the low evaluations, and so not where it is low. Looks
 are then guided by the surrogate of warm-up (`quell.vbmc.state.Overview`), with all evaluations.
 """
+
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtr
@@ -43,7 +50,8 @@ from quell.vbmc.twins import next_twin
 SMALLEST_CHANCE, LARGEST_CHANCE = 0.05, 0.95
 #: Evaluations spread over the plausible box, so many times D + 1.
 SPREAD_PER_DIMENSION = 5
-#: Share of the points that may be looks: in warm-up, after it, and when the answer is settled.
+#: Share of the points that may be looks: in warm-up, after it and at the emptiest places, and when
+#: the answer is settled.
 WARMUP_SHARE, LATER_SHARE, SETTLED_SHARE = 0.5, 0.2, 0.5
 #: An answer is settled if it is stable, with an SD of the ELBO below this (nats). A posterior that
 #: is off by so little cannot be told from the true one by any number of draws that people take.
@@ -71,8 +79,11 @@ def next_look(
     """
     assert state.mixture is not None
     settled = is_settled(state)
-    share = WARMUP_SHARE if state.warmup else SETTLED_SHARE if settled else LATER_SHARE
-    if rng.random() >= share:
+    share = WARMUP_SHARE if state.warmup else LATER_SHARE
+    share *= trust_in_chances(state)
+    spread_share = SETTLED_SHARE if settled else LATER_SHARE
+    turn = rng.random()
+    if turn >= max(share, spread_share):
         return None
     twin = next_twin(problem, state, pending)
     if twin is not None:
@@ -90,11 +101,13 @@ def next_look(
     apart[N_PLACES:] = True
     apart &= possible
     waiting = space.to_inference(pending)
-    likely = likely_height(rng, state, overview, theta[apart], waiting)
-    if likely is not None:
-        return theta[apart][likely]
-    wanted = 0 if state.warmup else SPREAD_PER_DIMENSION * (space.dimension + 1)
-    if not settled and n_spread(state.evaluations) + len(pending) >= wanted:
+    if turn < share:
+        likely = likely_height(rng, state, overview, theta[apart], waiting)
+        if likely is not None:
+            return theta[apart][likely]
+    wanted = SPREAD_PER_DIMENSION * (space.dimension + 1)
+    enough = not settled and n_spread(state.evaluations) + len(pending) >= wanted
+    if enough or turn >= spread_share:
         return None
     theta = theta[possible if settled else apart]
     if not len(theta):
@@ -152,6 +165,32 @@ def likely_height(
         chance[chance > LARGEST_CHANCE] = 0.0
     best = int(chance.argmax())
     return best if chance[best] > SMALLEST_CHANCE else None
+
+
+def trust_in_chances(state: State) -> float:
+    """How much of the surrogate's chances of high places has come true lately, at most one."""
+    return 1.0 / (1.0 + state.finds_due)
+
+
+def with_looks_counted(rng: np.random.Generator, state: State, evaluations: Evaluations) -> State:
+    """The state that knows how well its looks do, those in new rows of ``evaluations`` included.
+
+    Their chances are those before their values were known.
+    """
+    n = len(state.evaluations)
+    new = [i for i in range(n, len(evaluations)) if evaluations.origin[i] == Origin.LOOK]
+    overview = Overview.of(state) if state.warmup else state.overview
+    if not new or overview is None:
+        return state
+    known = state.evaluations.log_joint[state.evaluations.ok & ~state.aside]
+    level = known.max(initial=-np.inf) - high_depth(state.dimension)
+    if np.any(evaluations.ok[new] & (evaluations.log_joint[new] > level)):
+        return replace(state, finds_due=0.0)
+    gp = _surrogate(rng, state, overview)
+    if gp is None:
+        return state
+    x = overview.space.to_inference(evaluations.theta[new])
+    return replace(state, finds_due=state.finds_due + float(chance_of_height(gp, x).sum()))
 
 
 def is_settled(state: State) -> bool:

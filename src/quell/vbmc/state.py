@@ -162,7 +162,8 @@ class State:
     ``audited`` are rows whose points are evaluated again to learn about their noise, for which
     ``noise_scale`` times the stated SDs are taken; ``scale_chosen`` is the count of evaluations
     when that was decided (see `quell.vbmc.noise_scale`). ``lead`` is a law to follow, and
-    ``refused_leaps`` how often following it was taken back (see `quell.vbmc.leap`).
+    ``refused_leaps`` how often following it was taken back (see `quell.vbmc.leap`). ``finds_due``
+    is how many high places looks should have found, by their chances, since one did.
     """
 
     space: InferenceSpace
@@ -204,6 +205,7 @@ class State:
     scale_chosen: int = 0
     lead: Lead | None = None
     refused_leaps: int = 0
+    finds_due: float = 0.0
     history: tuple[Iteration, ...] = ()
 
     def with_data(self, **changes: Any) -> "State":

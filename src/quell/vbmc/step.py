@@ -25,10 +25,12 @@ from quell.acquisition.regularise import Allowed
 from quell.arrays import BoolArray, FloatArray
 from quell.evaluations import Evaluations, Origin
 from quell.gp import GaussianProcess
+from quell.mixture import Mixture
 from quell.problem import Problem
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.variational import fit_mixture
+from quell.variational.islands import within_reach
 from quell.vbmc.centre import next_centre
 from quell.vbmc.design import MOST_DRAWS, SMALLEST_DESIGN, first_points, random_points
 from quell.vbmc.doubt import (
@@ -40,7 +42,13 @@ from quell.vbmc.doubt import (
 )
 from quell.vbmc.edge_looks import next_at_edge
 from quell.vbmc.leap import next_leap
-from quell.vbmc.looks import failed_points, low_looks, next_look
+from quell.vbmc.looks import (
+    REACH,
+    failed_points,
+    low_looks,
+    next_look,
+    with_looks_counted,
+)
 from quell.vbmc.settle import MOST_ITERATIONS, are_all_given, iterations_owed, settle
 from quell.vbmc.state import State
 from quell.vbmc.support import inside
@@ -59,6 +67,8 @@ BOX_HALF_WIDTH = 2.5
 SMALLEST_DISTANCE = 0.1
 #: Of the evaluations made while the posterior is searched for, one in so many climbs.
 CLIMB_EVERY = 2
+#: If it may lead so much higher than all that is known, in nats; else there is no way up.
+WORTH_A_CLIMB = 1.0
 #: Points scored in the search for the next one, and climbs from the best of them; the mixture's
 #: fit within an iteration. Chosen for the time they take.
 N_CANDIDATES = 128
@@ -154,7 +164,7 @@ def _search(
     rng: np.random.Generator, problem: Problem, state: State, settings: Settings,
     pending: FloatArray, *, checked: bool,
 ) -> FloatArray | None:  # fmt: skip
-    """The point θ (D_full,) that the acquisition function wants.
+    """The point θ (D_full,) that the acquisition function wants; while searching, one further up.
 
     ``checked``: only among points of the support. None where the posterior is nowhere near it, or
     beyond the bounds as far as floating-point numbers can tell.
@@ -172,11 +182,6 @@ def _search(
     if checked and state.support is not None:
         within = partial(inside, state.support, state.space)
     situation = Situation(gp, state.mixture, noise, within)
-    acquisition = acquisition_of(settings)
-    climb = settings.climb and isinstance(settings.acquisition, str)
-    if climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
-        acquisition = Climb()
-    score = acquisition.prepare(rng, situation)
     snap = partial(_snapped, problem, state.space) if problem.has_integers else None
     for _ in range(MOST_DRAWS):
         tried = candidates(rng, situation, state.box, N_CANDIDATES)
@@ -186,15 +191,26 @@ def _search(
             break
     else:
         return None
-    found = maximise(
-        score,
-        state.box,
-        tried,
-        n_starts=N_CLIMBS,
-        allowed=allowed,
-        snap=snap,
-    )
+    best = partial(maximise, box=state.box, candidates=tried, n_starts=N_CLIMBS, snap=snap)
+    climb = settings.climb and isinstance(settings.acquisition, str)
+    if climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
+        in_reach = _in_reach(state.mixture, allowed)
+        if in_reach(tried).any():
+            score = Climb().prepare(rng, situation)
+            found = best(score, allowed=in_reach)
+            if found.value > score.top + WORTH_A_CLIMB:
+                return problem.snap(state.space.to_original(found.x))
+    found = best(acquisition_of(settings).prepare(rng, situation), allowed=allowed)
     return problem.snap(state.space.to_original(found.x))
+
+
+def _in_reach(mixture: Mixture, allowed: Allowed) -> Allowed:
+    """Which of the points that are allowed are in reach of the posterior; looks are at others."""
+
+    def near(x: FloatArray) -> BoolArray:
+        return allowed(x) & within_reach(mixture, x, REACH)
+
+    return near
 
 
 def _snapped(problem: Problem, space: InferenceSpace, x: FloatArray) -> FloatArray:
@@ -263,6 +279,7 @@ def absorb(
 ) -> State:
     """The state after new rows of ``evaluations``, which replaces the state's table."""
     new = len(evaluations) - len(state.evaluations)
+    state = with_looks_counted(rng, state, evaluations)
     surprised = settings.whitening_schedule != "paper" and is_surprising(state, evaluations)
     trimmed = np.append(state.trimmed, np.zeros(new, dtype=bool))
     doubted, aside_rows = state.doubted, state.aside_rows
