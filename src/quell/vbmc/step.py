@@ -290,8 +290,7 @@ def absorb(
         aside_rows = rows_aside(state, evaluations, doubted)
     aside = np.zeros(len(evaluations), dtype=bool)
     aside[list(aside_rows)] = True
-    if not state.warmup:
-        trimmed |= low_looks(evaluations, trimming_depth(state, over=True), aside)
+    trimmed |= low_looks(evaluations, trimming_depth(state, over=not state.warmup), aside)
     state = state.with_data(
         evaluations=evaluations,
         trimmed=trimmed | aside,
