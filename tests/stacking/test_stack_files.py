@@ -174,9 +174,11 @@ class TestBadFiles:
         with pytest.raises(FileError, match=words):
             quell.load(saved)
 
-    @pytest.mark.parametrize("shares", [[0.5, 0.5, 0.5], [2.0, -0.5, -0.5], [np.nan, 0.5, 0.5]])
-    def test_shares_that_are_none(self, shares, saved):
-        rebuild(saved, {"stack/shares.npy": lambda _: to_npy(np.array(shares))})
+    @pytest.mark.parametrize(("first", "all_together"), [(0.9, 1.8), (2.0, 1.0), (np.nan, 1.0)])
+    def test_shares_that_are_none(self, first, all_together, plain, saved):
+        others = len(plain.posterior.shares) - 1
+        shares = np.array([first, *[(all_together - first) / others] * others])
+        rebuild(saved, {"stack/shares.npy": lambda _: to_npy(shares)})
         with pytest.raises(FileError, match="stack/shares must"):
             quell.load(saved)
 

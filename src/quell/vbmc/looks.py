@@ -16,7 +16,8 @@ taken to be exponential with mean one, that is what is expected after none came 
 
 A surrogate that has seen one wide mode, or a hill beside the posterior, is sure of the rest of the
 box, rightly or not. So a few looks are at the emptiest places, whatever it says, until 5 (D + 1)
-evaluations are spread over the box. Once the answer is
+evaluations are spread over the box: after warm-up, for before they would only hold up the way to
+the posterior, or when that has taken longer than a stall that would end it. Once the answer is
 known more closely than anybody needs it, further evaluations of it tell nothing: then every other
 one is a look at the emptiest place, to the end.
 
@@ -44,6 +45,7 @@ from quell.variational.islands import high_depth, within_reach
 from quell.vbmc.state import Overview, State
 from quell.vbmc.training_set import TrainingSet
 from quell.vbmc.twins import next_twin
+from quell.vbmc.warmup import longest_stall, n_steps
 
 #: Smallest chance that is worth a look, and the largest after warm-up: beyond it nothing is left
 #: to find out.
@@ -82,6 +84,8 @@ def next_look(
     share = WARMUP_SHARE if state.warmup else LATER_SHARE
     share *= trust_in_chances(state)
     spread_share = SETTLED_SHARE if settled else LATER_SHARE
+    if state.warmup and n_steps(state.evaluations.origin) <= longest_stall(state):
+        spread_share = 0.0
     turn = rng.random()
     if turn >= max(share, spread_share):
         return None
