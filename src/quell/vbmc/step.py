@@ -20,6 +20,7 @@ from quell.acquisition import (
     expand_box,
     maximise,
 )
+from quell.acquisition.climb import ClimbScore
 from quell.acquisition.noise import NoiseTable
 from quell.acquisition.regularise import Allowed
 from quell.arrays import BoolArray, FloatArray
@@ -182,6 +183,14 @@ def _search(
     if checked and state.support is not None:
         within = partial(inside, state.support, state.space)
     situation = Situation(gp, state.mixture, noise, within)
+    climbing = (
+        settings.climb
+        and isinstance(settings.acquisition, str)
+        and state.is_searching
+        and state.n_asked % CLIMB_EVERY == 0
+    )
+    acquisition = acquisition_of(settings)
+    score = (Climb() if climbing else acquisition).prepare(rng, situation)
     snap = partial(_snapped, problem, state.space) if problem.has_integers else None
     for _ in range(MOST_DRAWS):
         tried = candidates(rng, situation, state.box, N_CANDIDATES)
@@ -192,15 +201,14 @@ def _search(
     else:
         return None
     best = partial(maximise, box=state.box, candidates=tried, n_starts=N_CLIMBS, snap=snap)
-    climb = settings.climb and isinstance(settings.acquisition, str)
-    if climb and state.is_searching and state.n_asked % CLIMB_EVERY == 0:
+    if isinstance(score, ClimbScore):
         in_reach = _in_reach(state.mixture, allowed)
         if in_reach(tried).any():
-            score = Climb().prepare(rng, situation)
             found = best(score, allowed=in_reach)
             if found.value > score.top + WORTH_A_CLIMB:
                 return problem.snap(state.space.to_original(found.x))
-    found = best(acquisition_of(settings).prepare(rng, situation), allowed=allowed)
+        score = acquisition.prepare(rng, situation)
+    found = best(score, allowed=allowed)
     return problem.snap(state.space.to_original(found.x))
 
 
