@@ -80,7 +80,12 @@ def test_a_narrow_peak_within_a_broad_one_is_found():
         log_likelihood, lower=[-20] * 4, upper=[20] * 4, plausible_lower=[-5] * 4,
         plausible_upper=[5] * 4,
     )  # fmt: skip
-    result = quell.infer(problem, budget=200, seed=2, progress=False)
-    radii = np.linalg.norm(result.posterior.sample(4000, np.random.default_rng(1)), axis=1)
-    assert np.mean(radii < 1.5) == pytest.approx(0.66, abs=0.2)
-    assert result.log_evidence == pytest.approx(-4 * np.log(40), abs=0.6)
+    shares, errors = [], []
+    for seed in (1, 2, 3):
+        result = quell.infer(problem, budget=200, seed=seed, progress=False)
+        radii = np.linalg.norm(result.posterior.sample(4000, np.random.default_rng(1)), axis=1)
+        shares.append(np.mean(radii < 1.5))
+        errors.append(abs(result.log_evidence + 4 * np.log(40)))
+    # Without the narrow one the share is .014, and the log evidence 1.2 too low.
+    assert np.median(shares) == pytest.approx(0.66, abs=0.2)
+    assert np.median(errors) < 0.6
