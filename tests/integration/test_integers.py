@@ -49,19 +49,14 @@ def test_two_values():
     np.testing.assert_allclose(found, probabilities, atol=0.06)
 
 
-def test_a_peak_between_whole_numbers_does_not_count():
-    """Which of the two values is likelier is not resolved beside such cliffs (docs/limits.md)."""
-    log_evidence, _ = truth(cliffs, 9)
-    errors = []
-    for seed in (1, 2, 3):
-        result = run(cliffs, 9, plausible=7, budget=150, seed=seed)
-        assert abs(result.posterior.log_mass) > 1  # what a run without it would be off by
-        errors.append(
-            abs(result.log_evidence - log_evidence) / max(0.3, 3 * result.log_evidence_sd)
-        )
-        found = result.posterior.marginal("k").density(np.arange(10))
-        assert found[[3, 4]].sum() > 0.99
-    assert np.median(errors) < 1
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_peak_between_whole_numbers_does_not_count(seed):
+    log_evidence, probabilities = truth(cliffs, 9)
+    result = run(cliffs, 9, plausible=7, budget=150, seed=seed)
+    assert abs(result.posterior.log_mass) > 1  # what a run without it would be off by
+    assert result.log_evidence == pytest.approx(log_evidence, abs=0.1)
+    found = result.posterior.marginal("k").density(np.arange(10))
+    np.testing.assert_allclose(found, probabilities, atol=0.15)
 
 
 def test_with_a_constraint():

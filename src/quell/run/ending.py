@@ -11,6 +11,7 @@ from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
 from quell.run.where_it_counts import where_it_counts
+from quell.run.whole_numbers import at_whole_numbers
 from quell.settings import Settings
 from quell.streams import rng_for_finish
 from quell.threads import single_threaded
@@ -56,6 +57,7 @@ def end(
     solution = polished
     if settings.final_components > 0 and settings.cover:
         solution = cover(rng, polished, settings.final_components)
+        solution = at_whole_numbers(rng, solution, problem.integer, settings.final_components)
         boosted = boosted or solution is not polished
     judged, bound, draws = solution, polished.elbo, None
     if part := where_it_counts(rng, solution, problem.integer):
