@@ -65,13 +65,19 @@ def test_without_integers_nothing_changes():
     assert at_whole_numbers(np.random.default_rng(0), smooth, nothing, 30) is smooth
 
 
+def test_weights_that_are_no_numbers_cost_no_answer(solution, monkeypatch):
+    monkeypatch.setattr(_Whole, "claimed", lambda _, x: np.full(len(x), np.nan))
+    with np.errstate(all="ignore"):
+        assert at_whole_numbers(np.random.default_rng(0), solution, INTEGER, 30) is solution
+
+
 def test_a_posterior_that_ends_somewhere_is_left_alone(solution):
     cut = replace(solution, support=lambda theta: theta[:, 1] > 0)
     assert at_whole_numbers(np.random.default_rng(0), cut, INTEGER, 30) is cut
 
 
 def test_the_density_of_the_draws_is_that_of_the_formula(solution):
-    whole = _Whole(solution, solution.mixture, INTEGER)
+    whole = _Whole(solution, solution.surrogate(), solution.mixture, INTEGER)
     x = np.linspace(-10, 12, 4001)[1:-1]
     total = 0.0
     for k in range(3):

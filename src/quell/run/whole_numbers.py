@@ -29,6 +29,7 @@ from quell.vbmc import Solution
 from quell.vbmc.cover import NEW_SCALE, STEPS, likelier, truncated_weights
 from quell.vbmc.evidence import LARGEST_SHARE
 
+#: Draws; as many as behind the evidence (`quell.vbmc.evidence`).
 N_DRAWS = 4096
 #: Share of the draws that have an integer moved.
 MOVED = 0.5
@@ -42,28 +43,35 @@ def at_whole_numbers(
     It stays as it is where no integer matters, and where the density is known to be zero somewhere,
     for there a mixture is cut off (see `quell.vbmc.cover`).
     """
-    old = _Whole(solution, solution.mixture, integer)
-    if solution.support is not None or not old.posterior.has_whole_numbers:
+    if solution.support is not None or not integer.any():
+        return solution
+    gp = solution.surrogate()
+    old = _Whole(solution, gp, solution.mixture, integer)
+    if not old.posterior.has_whole_numbers:
         return solution
     theta = old.draws(rng)
     x = solution.space.to_inference(theta)
     weights = truncated_weights(old.claimed(x) - old.log_proposal(theta))
-    if weights.max() > LARGEST_SHARE:
+    if not weights.max() <= LARGEST_SHARE:  # nor where the weights are no numbers
         return solution
     mixture = _at_draws(rng, solution.mixture, x, weights, n_components)
     for _ in range(STEPS):
         mixture = likelier(mixture, x, weights)
-    new = _Whole(solution, mixture, integer)
-    return replace(solution, mixture=mixture) if _is_closer(rng, new, old) else solution
+    new = _Whole(solution, gp, mixture, integer)
+    # The ELBO is taken at whole numbers later (`quell.run.where_it_counts`), if these still matter.
+    found = new.posterior.has_whole_numbers and _is_closer(rng, new, old)
+    return replace(solution, mixture=mixture) if found else solution
 
 
 class _Whole:
     """What a mixture says at whole numbers, beside what the surrogate does."""
 
-    def __init__(self, solution: Solution, mixture: Mixture, integer: BoolArray) -> None:
+    def __init__(
+        self, solution: Solution, gp: GaussianProcess, mixture: Mixture, integer: BoolArray
+    ) -> None:
         self.space = solution.space
+        self.gp = gp
         self.posterior = Posterior(mixture, solution.space, tuple(map(bool, integer)))
-        self.gp: GaussianProcess = solution.surrogate()
         self.columns = np.flatnonzero(integer & solution.space.free)
 
     @cached_property
