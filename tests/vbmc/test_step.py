@@ -20,7 +20,7 @@ from quell.acquisition import VIQR, WIQR, SearchBox, Situation
 from quell.evaluations import Origin
 from quell.gp import GaussianProcess
 from quell.vbmc import absorb, initial_state, propose
-from quell.vbmc.step import acquisition_of, avoided, with_expected_values
+from quell.vbmc.search_point import acquisition_of, avoided, with_expected_values
 
 
 def rng(seed=0):

@@ -11,7 +11,7 @@ NEXT_TO = 1e-3
 #: Mass that may be next to a bound: beyond it the 90 % interval ends there.
 MOST_AT_BOUND = 0.05
 #: Far outside of the plausible box is further than this many of its widths from its centre: where
-#: the search for points does not begin to look (`quell.vbmc.step`).
+#: the search for points does not begin to look (`quell.vbmc.search_point`).
 FAR = 2.5
 #: Mass that may be far outside: no more than is not.
 MOST_OUTSIDE = 0.5

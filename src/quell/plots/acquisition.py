@@ -41,7 +41,7 @@ from quell.plots.style import (
 from quell.problem.integers import round_to_integers
 from quell.results import Result
 from quell.vbmc.looks import failed_points
-from quell.vbmc.step import acquisition_of
+from quell.vbmc.search_point import acquisition_of
 from quell.vbmc.support import inside
 
 if TYPE_CHECKING:
