@@ -327,3 +327,22 @@ def test_a_checked_vector_gives_the_same_mixture_to_the_last_bit(n_components, d
     for name in ("weights", "means", "scales", "lengths"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(usual, name))
         assert not getattr(quick, name).flags.writeable
+
+
+@modest
+@given(**sizes, seed=st.integers(0, 1000))
+def test_the_root_of_the_covariance(n_components, dimension, seed):
+    q = random_mixture(n_components, dimension, seed)
+    root = q.covariance_root()
+    np.testing.assert_allclose(root @ root.T, q.covariance(), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(root, np.tril(root))
+    assert (root.diagonal() > 0).all()
+
+
+def test_a_covariance_has_a_root_where_its_squares_are_too_far_apart():
+    # A component 1e9 SDs away, askew to the axes: the covariance is singular to all digits.
+    q = Mixture([0.5, 0.5], [[0.0, 0.0], [1e9, 1e9]], [1.0, 1.0], [1.0, 1.0])
+    with pytest.raises(np.linalg.LinAlgError):
+        np.linalg.cholesky(q.covariance())
+    along, across = q.covariance_root().diagonal()
+    np.testing.assert_allclose([along, across], [5e8, np.sqrt(2.0)], rtol=1e-6)

@@ -194,6 +194,17 @@ class Mixture:
         between = (deviations.T * self.weights) @ deviations
         return within + 0.5 * (between + between.T)
 
+    def covariance_root(self) -> FloatArray:
+        """Lower triangular L (D, D) with L Lᵀ = the covariance of q, and a positive diagonal.
+
+        From the deviations themselves: their squares, as in the covariance, may be too far apart
+        for floating-point numbers, and then it has no root.
+        """
+        within = np.diag(math.sqrt(float(self.weights @ self.scales**2)) * self.lengths)
+        between = np.sqrt(self.weights)[:, None] * (self.means - self.mean())
+        root = np.linalg.qr(np.concatenate([within, between]), mode="r").T
+        return np.asarray(root * np.where(root.diagonal() < 0, -1.0, 1.0))
+
     # Other forms of the mixture
 
     def normalised(self) -> Mixture:

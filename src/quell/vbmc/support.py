@@ -75,7 +75,7 @@ def cutting_planes(
     within = np.concatenate([known, draws[is_inside]])
     outside = draws[~is_inside]
     # In coordinates z in which the posterior is round, distances are in SDs given the others.
-    centre, root = mixture.mean(), np.asarray(np.linalg.cholesky(mixture.covariance()))
+    centre, root = mixture.mean(), mixture.covariance_root()
     to_z = np.linalg.inv(root).T
 
     def z_of(x: FloatArray) -> FloatArray:
