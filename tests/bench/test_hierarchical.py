@@ -84,3 +84,28 @@ def test_draws_have_the_joint_law():
     assert (
         np.abs(np.corrcoef(np.column_stack([z, mu, np.log(tau)]).T) - np.eye(5))[:3].max() < 0.012
     )
+
+
+@pytest.mark.parametrize("dim", [5, 10])
+def test_effects_in_units_of_their_spread_are_the_same_model(dim):
+    """The density of η is that of θ = μ + τ η times τ for each group; draws go over likewise."""
+    natural, scaled = load("hierarchical", dim), load("noncentred", dim)
+    draws = natural.truth.sample(100_000, np.random.default_rng(5))
+    mu, tau, effects = draws[:, :1], draws[:, 1:2], draws[:, 2:]
+    own = np.column_stack([mu, tau, (effects - mu) / tau])
+    expected = natural.exact(draws[:50]) + (dim - 2) * np.log(tau[:50, 0])
+    np.testing.assert_allclose(scaled.exact(own[:50]), expected, rtol=1e-9)
+    assert scaled.truth.log_evidence == pytest.approx(natural.truth.log_evidence, rel=1e-12)
+    sds = np.sqrt(np.diag(scaled.truth.covariance))
+    for i in range(2, dim):
+        assert own[:, i].mean() == pytest.approx(scaled.truth.mean[i], abs=0.02 * sds[i])
+        assert own[:, i].std() == pytest.approx(sds[i], rel=0.02)
+    correlation = np.corrcoef(own[:, [0, *range(2, dim)]].T)
+    told = scaled.truth.covariance / np.outer(sds, sds)
+    others = [0, *range(2, dim)]
+    np.testing.assert_allclose(correlation, told[np.ix_(others, others)], atol=0.02)
+
+
+def test_their_density_where_the_product_is_large():
+    theta = np.array([0.0, 1e4, 100.0, 0.0, 0.0])
+    assert -1e12 < load("noncentred").exact(theta) < -1e9

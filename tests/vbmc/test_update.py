@@ -11,7 +11,9 @@ from helpers.vbmc import (
     make_history,
     make_iteration,
     make_problem,
+    make_table,
     solution_of,
+    unbounded_problem,
 )
 from scipy import stats
 
@@ -544,7 +546,36 @@ class TestRecover:
         _, before = self.lost()
         refits({"believable": False})
         lost = refitted(before, Action.NONE, believable=False)
-        assert recover(rng(), before, lost, SETTINGS) is lost
+        new = recover(rng(), before, lost, SETTINGS)
+        assert new.history == lost.history
+        assert new.fit is lost.fit
+        assert new.was_lost
+        assert not new.full_refit  # no value is low: there is nothing to learn afresh
+
+    def deep(self):
+        """One of its evaluations, after warm-up, is a million nats below the best."""
+        _, before = self.lost()
+        values = before.evaluations.log_joint.copy()
+        theta = np.vstack([before.evaluations.theta, [90.0, 90.0]])
+        table = make_table(unbounded_problem(), theta, [*values, -1e6])
+        return before.with_data(evaluations=table, trimmed=np.zeros(len(table), dtype=bool))
+
+    @pytest.mark.parametrize("believable", [True, False])
+    def test_with_low_values_compressed_for_good(self, refits, believable):
+        before = self.deep()
+        assert replace(before, history=before.history[:4]).with_data().training.data.y.min() < -9e5
+        made = refits({"believable": believable})
+        lost = refitted(before, Action.NONE, believable=False)
+        new = recover(rng(), before, lost, SETTINGS)
+        [given] = made.states
+        assert given.power < 1.0
+        assert given.training.data.y.min() > -1e5
+        assert new.was_lost
+        assert new.power == given.power
+        assert new.full_refit is (not believable)
+        calm = replace(new, history=new.history[:4]).with_data()
+        assert not calm.is_searching
+        assert calm.training.data.y.min() == pytest.approx(new.training.data.y.min(), rel=1e-6)
 
     def test_nowhere_to_go_back_to(self, refits):
         _, before = self.lost()
@@ -552,7 +583,7 @@ class TestRecover:
         before = replace(before, history=history)
         made = refits()
         lost = refitted(before, Action.NONE, believable=False)
-        assert recover(rng(), before, lost, SETTINGS) is lost
+        assert recover(rng(), before, lost, SETTINGS).history == lost.history
         assert made.states == []
 
     def test_the_paper_has_no_such_rule(self, refits):

@@ -202,8 +202,8 @@ class Mixture:
         """
         within = np.diag(math.sqrt(float(self.weights @ self.scales**2)) * self.lengths)
         between = np.sqrt(self.weights)[:, None] * (self.means - self.mean())
-        root = np.linalg.qr(np.concatenate([within, between]), mode="r").T
-        return np.asarray(root * np.where(root.diagonal() < 0, -1.0, 1.0))
+        _, upper = np.linalg.qr(np.concatenate([within, between]))
+        return np.asarray(upper.T * np.where(upper.diagonal() < 0, -1.0, 1.0))
 
     # Other forms of the mixture
 

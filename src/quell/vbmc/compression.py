@@ -1,7 +1,8 @@
 """How strongly low values are compressed, as the observations say.
 
-While the posterior is searched for, a log joint falls by anything from a hundred nats to 10⁸ below
-the best value, and `quell.vbmc.low_values` may compress that by a power λ. At face value (λ = 1) a
+While the posterior is searched for, and from when a surrogate was lost for good, a log joint falls
+by anything from a hundred nats to 10⁸ below the best value, and `quell.vbmc.low_values` may
+compress that by a power λ. At face value (λ = 1) a
 fall of 10⁸ drowns what matters; as a logarithm (λ = 0) a fall of 10³, whose slopes say where the
 posterior is, is hardly seen. Which one makes a Gaussian process of the values, they tell
 themselves: compressed values c(y) that are normal with density N are a density of y,
@@ -13,6 +14,7 @@ compression, are compared like any others. The powers have no other freedom: the
 penalise (docs/experiments/searching.md).
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -35,18 +37,28 @@ CHOICE_SHARE = 0.4
 def with_compression(rng: np.random.Generator, state: State, settings: Settings) -> State:
     """The state with the compression of low values that makes its observations likeliest.
 
-    Of all the first time, then of the one there is and the next ones to it, now and then while the
-    posterior is searched for. With another compression the surrogate is learnt afresh.
+    Of all the first time, then of the one there is and the next ones to it, now and then while low
+    values are compressed at all.
     """
-    if not (settings.compress_low_values and state.is_searching and has_grown(state, CHOICE_SHARE)):
+    if not (state.compresses and has_grown(state, CHOICE_SHARE)):
         return state
-    if may_be_some_of_many(state.training.data):
+    now = POWERS.index(state.power)
+    tried = POWERS[max(0, now - 1) : now + 2] if state.history else POWERS
+    return likeliest_compression(rng, state, settings, tried)
+
+
+def likeliest_compression(
+    rng: np.random.Generator, state: State, settings: Settings, tried: Sequence[float] = POWERS
+) -> State:
+    """The state with that of the powers ``tried`` that makes its observations likeliest.
+
+    With another one than before the surrogate is learnt afresh.
+    """
+    if not settings.compress_low_values or may_be_some_of_many(state.training.data):
         return state
     strongest = state.with_data(power=POWERS[-1])
     if strongest.training.log_slope == 0.0:
         return state  # nothing is low
-    now = POWERS.index(state.power)
-    tried = POWERS[max(0, now - 1) : now + 2] if state.history else POWERS
     choices = [state.with_data(power=power) for power in tried]
     best = max(choices, key=lambda choice: log_likelihood(rng, choice, settings))
     if best.power == state.power:

@@ -150,7 +150,8 @@ class State:
     warm-up ended, None before; ``trims`` are the counts of evaluations at false alarms;
     ``last_whitening`` is the iteration of the last one, or of the end of warm-up. ``full_refit``:
     search for hyperparameters and mixture from scratch; ``frequent``: refit within the iteration
-    too; ``power``: how little very low values are compressed while searching, 1 for not at all;
+    too; ``power``: how little very low values are compressed where they are, 1 for not at all;
+    ``was_lost``: after warm-up a surrogate promised more than was seen;
     ``settling``: iterations are made without new evaluations. ``given`` says where the density is
     known to be zero in advance, None if nowhere within the bounds; ``found`` has the edges that the
     evaluations tell of (see `quell.vbmc.found_edge`), ``support`` is both, and ``cuts`` are planes
@@ -190,6 +191,7 @@ class State:
     frequent: bool = True
     n_asked: int = 0
     power: float = 1.0
+    was_lost: bool = False
     settling: bool = False
     support: Support | None = None
     given: Support | None = None
@@ -212,7 +214,7 @@ class State:
         """The state after ``changes``, with the training set that follows from them.
 
         To be used wherever ``evaluations``, ``trimmed``, ``space``, ``cuts``, ``found``,
-        ``noisy``, ``power``, ``noise_scale`` or ``warmup`` change.
+        ``noisy``, ``power``, ``was_lost``, ``noise_scale`` or ``warmup`` change.
         """
         new = replace(self, **changes)
         training = TrainingSet.of(
@@ -220,7 +222,7 @@ class State:
             new.trimmed,
             new.space,
             noisy=new.noisy,
-            power=new.power if new.is_searching else 1.0,
+            power=new.power if new.compresses else 1.0,
             cuts=new.cuts,
             noise_scale=new.noise_scale,
             found=new.found,
@@ -254,6 +256,15 @@ class State:
             return self.warmup
         last = self.history[-1]
         return last.reliability >= FALSE_ALARM_RELIABILITY or not last.believable
+
+    @property
+    def compresses(self) -> bool:
+        """Whether very low values may be compressed.
+
+        While the posterior is searched for. Once it is found they say how steep its sides are; but
+        where a surrogate was lost over them, at face value the next one would be too.
+        """
+        return self.is_searching or self.was_lost
 
     @property
     def reliability(self) -> float:

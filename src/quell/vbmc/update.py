@@ -8,7 +8,7 @@ from quell.arrays import FloatArray
 from quell.settings import Settings
 from quell.space import InferenceSpace
 from quell.streams import rng_for_tails
-from quell.vbmc.compression import with_compression
+from quell.vbmc.compression import likeliest_compression, with_compression
 from quell.vbmc.coordinates import (
     Carried,
     change_coordinates,
@@ -75,16 +75,24 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
 def recover(rng: np.random.Generator, before: State, lost: State, settings: Settings) -> State:
     """On from the last solution that promised no more than was seen, with all evaluations.
 
-    Its coordinates and hyperparameters are the start of a search for better ones. Where that is
-    lost as well, so be it until there are more evaluations; and where the observations speak
-    strongly for the coordinates there are now, evaluations will tell. The paper has no such rule.
+    Its coordinates and hyperparameters are the start of a search for better ones, with low values
+    compressed as is likeliest there: at face value, one of a million nats below the best may be why
+    the surrogate is lost. Where it is lost as well, so be it until there are more evaluations; and
+    where the observations speak strongly for the coordinates there are now, evaluations will tell.
+    The paper has no such rule.
     """
-    sane = [iteration for iteration in before.history if iteration.believable]
-    if settings.whitening_schedule == "paper" or not sane:
+    if settings.whitening_schedule == "paper":
         return lost
-    again = refit(rng, go_back(rng, before, sane[-1].solution), settings, action=Action.WENT_BACK)
-    found = again.history[-1].believable and not is_far_likelier(again, lost)
-    return again if found else lost
+    sane = [iteration for iteration in before.history if iteration.believable]
+    back = go_back(rng, before, sane[-1].solution) if sane else before
+    chosen = likeliest_compression(rng, back.with_data(was_lost=True), settings)
+    back = replace(chosen, memory=back.memory)
+    if sane:
+        again = refit(rng, back, settings, action=Action.WENT_BACK)
+        if again.history[-1].believable and not is_far_likelier(again, lost):
+            return again
+    afresh = lost.full_refit or back.power != before.power
+    return replace(lost.with_data(was_lost=True, power=back.power), full_refit=afresh)
 
 
 def whiten_by_schedule(rng: np.random.Generator, state: State, settings: Settings) -> State:

@@ -3,13 +3,18 @@
     y_j ~ N(θ_j, s_j),   θ_j ~ N(μ, τ),   μ ~ N(0, m),   τ ~ half-Cauchy(c),
 
 with known s_j and one observation for each of D − 2 groups. The parameters are μ, τ and the θ_j.
-Where τ is small the θ_j are tied to μ; large τ are ruled out by a power law only.
+Where τ is small the θ_j are tied to μ; large τ are ruled out by a power law only. Or, in place of
+the θ_j, the effects in units of their spread, η_j = (θ_j − μ)/τ: no funnel, but a product of
+parameters whose square is 10¹⁰ where both are large.
 
 Given τ all else is normal, with known evidence, mean and covariance. So the truth is a mixture of
 normals over one variable, by quadrature: on a grid of ln τ, as the integrals are smooth there.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +30,8 @@ SEED = 20261002
 GENERATING, STANDARD_ERRORS = (8.0, 4.0), (2.0, 9.0)
 #: The prior: m, the SD of μ, and c, the scale of τ.
 MEAN_SD, SPREAD_SCALE = 20.0, 5.0
-PLAUSIBLE_MEAN, PLAUSIBLE_SPREAD, PLAUSIBLE_EFFECT = (-20.0, 20.0), (0.5, 20.0), (-30.0, 30.0)
+PLAUSIBLE_MEAN, PLAUSIBLE_SPREAD = (-20.0, 20.0), (0.5, 20.0)
+PLAUSIBLE_EFFECT, PLAUSIBLE_SCALED = (-30.0, 30.0), (-2.0, 2.0)
 #: The grid of ln τ: the mass below is under 1e-8, that above under 1e-12, of the variance under
 #: 1e-6.
 LOG_SPREADS = np.linspace(np.log(1e-8), np.log(1e5), 4001)
@@ -62,28 +68,73 @@ def hierarchical(dimension: int) -> Benchmark:
             )
         return np.where(tau[..., 0] > 0, values, -np.inf)
 
-    free, groups = np.full(dimension, np.inf), dimension - 2
+    return _benchmark("hierarchical", "theta", PLAUSIBLE_EFFECT, exact, Effects(y, errors))
+
+
+def noncentred(dimension: int) -> Benchmark:
+    """The same with the effects in units of their spread."""
+    y, errors = observations(dimension)
+
+    def exact(theta: ArrayLike) -> FloatArray:
+        theta = np.asarray(theta, dtype=np.float64)
+        mu, tau, scaled = theta[..., :1], theta[..., 1:2], theta[..., 2:]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = (
+                log_normal(y, mu + tau * scaled, errors).sum(-1)
+                + log_normal(scaled, 0.0, 1.0).sum(-1)
+                + log_normal(mu, 0.0, MEAN_SD)[..., 0]
+                + log_half_cauchy(tau[..., 0])
+            )
+        return np.where(tau[..., 0] > 0, values, -np.inf)
+
+    effects = Effects(y, errors, in_spreads=True)
+    return _benchmark("noncentred", "eta", PLAUSIBLE_SCALED, exact, effects)
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """The effects given μ and τ, as they are or ``in_spreads``: independent and normal."""
+
+    y: FloatArray
+    errors: FloatArray
+    in_spreads: bool = False
+
+    def given(self, tau: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """For spreads τ (n,): the mean a + b μ and the variance of each, as a, b, variance."""
+        tau, variance = tau[:, None], self.errors**2
+        pull = tau**2 / (tau**2 + variance)
+        if self.in_spreads:
+            slope = tau / (tau**2 + variance)
+            return slope * self.y, -slope, 1 - pull
+        return pull * self.y, 1 - pull, pull * variance
+
+
+def _benchmark(
+    name: str, letter: str, plausible: tuple[float, float],
+    exact: Callable[[ArrayLike], FloatArray], effects: Effects,
+) -> Benchmark:  # fmt: skip
+    groups = len(effects.y)
+    free = np.full(groups + 2, np.inf)
     lower = -free
     lower[1] = 0.0
-    sides = zip(
-        PLAUSIBLE_MEAN, PLAUSIBLE_SPREAD, *[PLAUSIBLE_EFFECT] * groups, strict=True
-    )  # fmt: skip
+    sides = zip(PLAUSIBLE_MEAN, PLAUSIBLE_SPREAD, *[plausible] * groups, strict=True)
     plausible_lower, plausible_upper = map(np.array, sides)
     return Benchmark(
-        name="hierarchical",
-        names=("mu", "tau", *(f"theta{j + 1}" for j in range(groups))),
+        name=name,
+        names=("mu", "tau", *(f"{letter}{j + 1}" for j in range(groups))),
         lower=lower,
         upper=free,
         plausible_lower=plausible_lower,
         plausible_upper=plausible_upper,
         exact=exact,
-        make_truth=lambda: _truth(y, errors),
+        make_truth=lambda: _truth(effects),
         emulated_sd=1.0,
         prior="included",
     )
 
 
-def _truth(y: FloatArray, errors: FloatArray) -> Truth:
+def _truth(effects: Effects) -> Truth:
+    y, errors = effects.y, effects.errors
     tau = np.exp(LOG_SPREADS)
     mu, mu_variance, log_given = mean_given_spread(tau, y, errors)
     log_f = log_given + log_half_cauchy(tau) + LOG_SPREADS  # times τ: the density of ln τ
@@ -92,12 +143,10 @@ def _truth(y: FloatArray, errors: FloatArray) -> Truth:
     total = float(mass.sum())
     mass /= total
 
-    # Given τ: θ_j = pull_j y_j + (1 − pull_j) μ, and normal around that, independently.
-    pull = tau[:, None] ** 2 / (tau[:, None] ** 2 + errors**2)
-    variance = pull * errors**2
-    means = np.column_stack([mu, tau, pull * y + (1 - pull) * mu[:, None]])
+    constant, slope, variance = effects.given(tau)
+    means = np.column_stack([mu, tau, constant + slope * mu[:, None]])
     # How all move with μ; τ does not.
-    slopes = np.column_stack([np.ones_like(tau), np.zeros_like(tau), 1 - pull])
+    slopes = np.column_stack([np.ones_like(tau), np.zeros_like(tau), slope])
     own = np.column_stack([np.zeros_like(tau), np.zeros_like(tau), variance])
     mean = mass @ means
     centred = means - mean
@@ -121,15 +170,14 @@ def _truth(y: FloatArray, errors: FloatArray) -> Truth:
         spread = np.exp(inverse_cdf_draws(LOG_SPREADS, mass, n, rng))
         centre, centre_variance, _ = mean_given_spread(spread, y, errors)
         centre = centre + np.sqrt(centre_variance) * rng.standard_normal(n)
-        pull = spread[:, None] ** 2 / (spread[:, None] ** 2 + errors**2)
-        effects = pull * y + (1 - pull) * centre[:, None]
-        effects = effects + np.sqrt(pull) * errors * rng.standard_normal(effects.shape)
-        return np.column_stack([centre, spread, effects])
+        constant, slope, variance = effects.given(spread)
+        noise = np.sqrt(variance) * rng.standard_normal(variance.shape)
+        return np.column_stack([centre, spread, constant + slope * centre[:, None] + noise])
 
     log_evidence = float(top + np.log(total * step))
     spread_density = _spread_density(y, errors, log_evidence)
-    effects = (normal_mixture(i) for i in range(2, len(mean)))
-    marginals = (normal_mixture(0), spread_density, *effects)
+    of_effects = (normal_mixture(i) for i in range(2, len(mean)))
+    marginals = (normal_mixture(0), spread_density, *of_effects)
     return Truth(log_evidence, mean, covariance, marginals, sample)
 
 
