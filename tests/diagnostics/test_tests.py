@@ -45,7 +45,7 @@ def test_nothing_speaks_against_a_right_answer(right):
     assert verdict.status == "stable"
     assert verdict.reasons == ()
     figures = verdict.figures()
-    assert len(verdict.findings) == len(TESTS) + 1
+    assert len(verdict.findings) == len(TESTS) + 2
     assert np.isfinite([figures[finding.test] for finding in verdict.findings]).all()
 
 

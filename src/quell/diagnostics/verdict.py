@@ -14,6 +14,7 @@ from quell.diagnostics.denied import denied_by_surrogate, mass_left_out
 from quell.diagnostics.finding import Finding
 from quell.diagnostics.fit import effective_draws, unknown_shape
 from quell.diagnostics.lone import lone_peak
+from quell.diagnostics.marginals import unknown_marginals
 from quell.diagnostics.places import mass_at_bounds, mass_beyond, mass_in_support, mass_outside
 from quell.diagnostics.predictions import odd_ones, prediction_errors
 from quell.diagnostics.promise import promise
@@ -110,9 +111,10 @@ class Verdict:
 
 
 def judge(rng: np.random.Generator, case: Case) -> Verdict:
-    """Put an answer to all tests; ``rng`` is for the search for mass that it leaves out."""
+    """Put an answer to all tests; ``rng`` is for those that draw."""
     assert case.chosen is not None
-    findings = [_made(test, case) for test in (*TESTS, partial(mass_left_out, rng))]
+    drawing = (partial(mass_left_out, rng), partial(unknown_marginals, rng))
+    findings = [_made(test, case) for test in (*TESTS, *drawing)]
     return Verdict(stability(case.chosen, case.history, case.evaluations), tuple(findings))
 
 
