@@ -7,7 +7,7 @@ import argparse
 from glob import glob
 
 from quell.bench.records import read_records
-from quell.bench.verdicts import verdict_table
+from quell.bench.verdicts import expected_table, verdict_table
 
 
 def main() -> None:
@@ -24,6 +24,9 @@ def main() -> None:
     print(f"{judged} of {len(runs)} runs of {chosen.algorithm} carry a status\n")
     if judged:
         print(verdict_table(runs))
+    expected = expected_table(runs)
+    if expected:
+        print(f"\nWhat runs expected of their marginals, and what came out:\n\n{expected}")
 
 
 if __name__ == "__main__":

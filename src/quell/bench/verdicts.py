@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import numpy as np
 
-from quell.bench.metrics import usable
+from quell.bench.metrics import quantile, usable
 from quell.bench.summary import Record, Share, groups
 from quell.bench.tables import describe
 from quell.diagnostics import Status
@@ -18,6 +19,9 @@ LEGEND = (
     "[95 % Wilson interval].",
 )
 
+#: Ends of the classes of expected MMTV; the last but one is where runs become suspect.
+CLASSES = (0.0, 0.05, 0.1, 0.15, 0.2, np.inf)
+
 
 def verdict_table(records: Iterable[Record]) -> str:
     """The table for a terminal: a row for each group of runs that carry a status, and for all."""
@@ -28,6 +32,29 @@ def verdict_table(records: Iterable[Record]) -> str:
     if judged:
         rows += _rows("all", judged)
     return "\n".join([table(rows, indent=""), "", *LEGEND])
+
+
+def expected_table(records: Iterable[Record]) -> str:
+    """MMTV beside what was expected of it, in classes of that; "" where no run has told."""
+    pairs = [
+        (float(record["tests"]["expected_mmtv"]), float(record["mmtv"]), _is_usable(record))
+        for record in records
+        if "expected_mmtv" in record.get("tests", {})
+    ]
+    rows = [("expected MMTV", "runs", "median expected", "median MMTV", "90 %", "unusable")]
+    for low, high in pairwise(CLASSES):
+        those = [pair for pair in pairs if low <= pair[0] < high]
+        if not those:
+            continue
+        expected, found, good = (np.array(column) for column in zip(*those, strict=True))
+        rows.append(
+            (
+                f"{low:g} to {high:g}" if np.isfinite(high) else f"over {low:g}",
+                str(len(those)), f"{np.median(expected):.3f}", f"{quantile(found, 0.5):.3f}",
+                f"{quantile(found, 0.9):.3f}", str(int(np.sum(~good))),
+            )
+        )  # fmt: skip
+    return table(rows, indent="") if pairs else ""
 
 
 def _rows(name: str, runs: list[Record]) -> list[tuple[str, ...]]:

@@ -18,7 +18,7 @@ from quell.interface import Reported, Saved
 from quell.results.checking import check
 from quell.results.html import result_html
 from quell.results.posterior import Posterior
-from quell.results.summary import evidence_line, headline, parameter_lines
+from quell.results.summary import evidence_line, headline, marginals_line, parameter_lines
 from quell.results.table import summary_frame, summary_rows
 from quell.settings import Settings
 from quell.text import printable
@@ -200,6 +200,7 @@ class Result(Reported, Saved):
         lines = [
             *headline(self.status, f" after {d['evaluations']} evaluations{failed}", self.reasons),
             evidence_line(self, undefined),
+            *marginals_line(d.get("expected_mmtv", np.nan)),
             "",
             *parameter_lines(summary_rows(self.posterior)),
         ]

@@ -43,6 +43,18 @@ def evidence_line(result: HasEvidence, undefined: str) -> str:
     return f"log evidence   {figures} ({result.evidence_method})"
 
 
+def marginals_line(expected_mmtv: float) -> list[str]:
+    """How far the marginals may be off; no line where that is not known.
+
+    >>> marginals_line(0.0712)
+    ['marginals      expected to be off by 0.07 (total variation; 0 is exact, 1 another place)']
+    """
+    if not np.isfinite(expected_mmtv):
+        return []
+    about = "total variation; 0 is exact, 1 another place"
+    return [f"marginals      expected to be off by {expected_mmtv:.2f} ({about})"]
+
+
 def parameter_lines(rows: Sequence[SummaryRow]) -> list[str]:
     """A table with one line for each parameter.
 
