@@ -564,10 +564,12 @@ class TestRecover:
     def test_with_low_values_compressed_for_good(self, refits, believable):
         before = self.deep()
         assert replace(before, history=before.history[:4]).with_data().training.data.y.min() < -9e5
-        made = refits({"believable": believable})
+        made = refits({"believable": False}, {"believable": believable})
         lost = refitted(before, Action.NONE, believable=False)
         new = recover(rng(), before, lost, SETTINGS)
-        [given] = made.states
+        [at_face_value, given] = made.states
+        assert at_face_value.training.data.y.min() < -9e5
+        np.testing.assert_array_equal(given.memory.vectors, at_face_value.memory.vectors)
         assert given.power < 1.0
         assert given.training.data.y.min() > -1e5
         assert new.was_lost
@@ -576,6 +578,14 @@ class TestRecover:
         calm = replace(new, history=new.history[:4]).with_data()
         assert not calm.is_searching
         assert calm.training.data.y.min() == pytest.approx(new.training.data.y.min(), rel=1e-6)
+
+    def test_where_face_value_will_do_nothing_is_compressed(self, refits):
+        before = self.deep()
+        made = refits({})
+        new = recover(rng(), before, refitted(before, Action.NONE, believable=False), SETTINGS)
+        assert len(made.states) == 1
+        assert not new.was_lost
+        assert new.history[-1].action == "went back"
 
     def test_nowhere_to_go_back_to(self, refits):
         _, before = self.lost()

@@ -75,24 +75,33 @@ def end_iteration(rng: np.random.Generator, state: State, settings: Settings) ->
 def recover(rng: np.random.Generator, before: State, lost: State, settings: Settings) -> State:
     """On from the last solution that promised no more than was seen, with all evaluations.
 
-    Its coordinates and hyperparameters are the start of a search for better ones, with low values
-    compressed as is likeliest there: at face value, one of a million nats below the best may be why
-    the surrogate is lost. Where it is lost as well, so be it until there are more evaluations; and
-    where the observations speak strongly for the coordinates there are now, evaluations will tell.
-    The paper has no such rule.
+    Its coordinates and hyperparameters are the start of a search for better ones. Where that is
+    lost as well, once more with low values compressed as is likeliest, and from then on: at face
+    value, one of a million nats below the best may be why. Where nothing helps, so be it until
+    there are more evaluations; and where the observations speak strongly for the coordinates there
+    are now, evaluations will tell. The paper has no such rule.
     """
     if settings.whitening_schedule == "paper":
         return lost
     sane = [iteration for iteration in before.history if iteration.believable]
     back = go_back(rng, before, sane[-1].solution) if sane else before
+    again = refit(rng, back, settings, action=Action.WENT_BACK) if sane else lost
+    if is_found(again, lost):
+        return again
     chosen = likeliest_compression(rng, back.with_data(was_lost=True), settings)
-    back = replace(chosen, memory=back.memory)
-    if sane:
-        again = refit(rng, back, settings, action=Action.WENT_BACK)
-        if again.history[-1].believable and not is_far_likelier(again, lost):
+    is_new = chosen.power != (back.power if back.compresses else 1.0)
+    if sane and is_new:
+        chosen = replace(chosen, memory=back.memory, full_refit=True)
+        again = refit(rng, chosen, settings, action=Action.WENT_BACK)
+        if is_found(again, lost):
             return again
-    afresh = lost.full_refit or back.power != before.power
-    return replace(lost.with_data(was_lost=True, power=back.power), full_refit=afresh)
+    lost = lost.with_data(was_lost=True, power=chosen.power)
+    return replace(lost, full_refit=lost.full_refit or is_new)
+
+
+def is_found(again: State, lost: State) -> bool:
+    """Whether a fit promises no more than was seen, and nothing speaks for the ``lost`` one."""
+    return again.history[-1].believable and not is_far_likelier(again, lost)
 
 
 def whiten_by_schedule(rng: np.random.Generator, state: State, settings: Settings) -> State:
