@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quell.gp import TrainingData
-from quell.vbmc.curvature import _curvature, stretched
+from quell.vbmc.curvature import curvature, stretched
 
 TURN = np.linalg.qr(np.random.default_rng(5).normal(size=(4, 4)))[0]
 STANDARD = np.eye(4) / 1000
@@ -26,7 +26,7 @@ def sd_along(covariance, direction):
 
 def test_curvature_of_a_quadratic_is_found():
     sds = np.array([3.0, 1.0, 0.8, 0.5])
-    values, vectors, errors = _curvature(quadratic_data(sds), quadratic_data(sds).x)
+    values, vectors, errors = curvature(quadratic_data(sds), quadratic_data(sds).x)
     np.testing.assert_allclose(values, 1 / sds**2, rtol=0.02, atol=0.02)
     np.testing.assert_allclose(np.abs(vectors[:, 0] @ TURN[:, 0]), 1.0, atol=1e-3)
     assert (errors > 0).all()
@@ -35,7 +35,7 @@ def test_curvature_of_a_quadratic_is_found():
 def test_errors_are_those_of_repeated_data():
     """The flattest of four equal ones is pulled down; in one direction the estimate is fair."""
     found = [
-        _curvature(data, data.x)
+        curvature(data, data.x)
         for data in (
             quadratic_data(np.array([2.0, 1.0, 0.7, 0.5]), seed=seed, noise=1.5, n=150)
             for seed in range(200)
@@ -106,6 +106,6 @@ def test_points_very_far_out_leave_no_nan(far, seed):
     out *= 1 + 0.01 * rng.normal(size=(6, 3))
     y = np.append(-0.5 * np.sum(near**2, axis=1), -600 + rng.normal(size=6))
     data = TrainingData.from_arrays(np.vstack([near, out]), y)
-    _, _, errors = _curvature(data, data.x)
+    _, _, errors = curvature(data, data.x)
     assert (errors > 0).all()
     assert np.isfinite(stretched(data, np.zeros(3), np.eye(3), np.eye(3))).all()

@@ -47,7 +47,7 @@ def stretched(
     """
     spread, directions = np.linalg.eigh(covariance)
     sds = np.sqrt(np.maximum(spread, THINNEST**2 * spread[-1]))
-    values, vectors, errors = _curvature(data, (data.x - mean) @ directions / sds)
+    values, vectors, errors = curvature(data, (data.x - mean) @ directions / sds)
     axes = directions * sds @ vectors
     flatness = np.maximum(np.maximum(values, ERROR_PART * errors), LARGEST_STRETCH**-2)
     most = 1.0 / np.linalg.norm(axes.T @ to_standard, axis=1)
@@ -55,7 +55,7 @@ def stretched(
     return np.asarray(axes @ axes.T)
 
 
-def _curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Eigenvalues of H, eigenvectors (columns), and standard errors of the eigenvalues."""
     dimension = z.shape[1]
     variance = np.where(np.isnan(data.variance), UNKNOWN_VARIANCE, data.variance) + SMALLEST_SD**2

@@ -25,6 +25,7 @@ from quell.vbmc.doubt import (
     with_worst_doubted,
 )
 from quell.vbmc.edge_looks import next_at_edge
+from quell.vbmc.ends import next_end
 from quell.vbmc.leap import next_leap
 from quell.vbmc.looks import low_looks, next_look, with_looks_counted
 from quell.vbmc.search_point import search_point
@@ -111,6 +112,9 @@ def propose(
         return Proposal(theta, Origin.SEARCH)
     if settings.look_around:
         theta = next_centre(problem, state, pending)
+        if theta is not None:
+            return Proposal(theta, Origin.SEARCH)
+        theta = next_end(problem, state, pending)
         if theta is not None:
             return Proposal(theta, Origin.SEARCH)
         theta = next_look(rng, problem, state, pending)
