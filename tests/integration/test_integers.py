@@ -82,8 +82,10 @@ def test_the_answer_of_a_saved_result_is_the_same(tmp_path):
 
 def test_runs_that_are_stacked():
     log_evidence, probabilities = truth(two_values, 1)
-    stacked = quell.stack([run(two_values, 1, seed=seed, budget=60) for seed in (1, 2)])
-    assert stacked.log_evidence == pytest.approx(log_evidence, abs=0.15)
-    found = stacked.posterior.marginal("k").density([0, 1])
-    np.testing.assert_allclose(found, probabilities, atol=0.08)
-    assert stacked.posterior.mode()[0] == 0.0
+    runs = [run(two_values, 1, seed=seed, budget=60) for seed in (1, 2, 3)]
+    for pair in (runs[:2], runs[1:]):
+        stacked = quell.stack(pair)
+        assert stacked.log_evidence == pytest.approx(log_evidence, abs=0.05)
+        found = stacked.posterior.marginal("k").density([0, 1])
+        np.testing.assert_allclose(found, probabilities, atol=0.03)
+        assert stacked.posterior.mode()[0] == 0.0

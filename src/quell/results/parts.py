@@ -51,10 +51,14 @@ class Parts:
     log_mass: float = 0.0
 
     @classmethod
-    def of(cls, mixture: Mixture, space: InferenceSpace, integer: BoolArray) -> "Parts":
+    def of(
+        cls, mixture: Mixture, space: InferenceSpace, integer: BoolArray,
+        columns: NDArray[np.intp] | None = None,
+    ) -> "Parts":  # fmt: skip
         """The posterior with this mixture; ``integer`` (n,) marks parameters among all.
 
-        Integers that are as good as continuous are taken as such.
+        Integers that are as good as continuous are taken as such, unless ``columns`` says which of
+        the free coordinates are whole numbers.
         """
         used = mixture.weights > 0
         to_v = space.rotation * space.scales  # for column vectors: v = (R diag(s)) x
@@ -66,7 +70,9 @@ class Parts:
             np.zeros(space.dimension, bool),
             np.full((int(used.sum()), space.dimension), np.nan),
         )
-        return parts._on(space, parts._few(space, np.flatnonzero(integer[space.free])))
+        if columns is None:
+            columns = parts._few(space, np.flatnonzero(integer[space.free]))
+        return parts._on(space, columns)
 
     def along(self, column: int) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Weights, means and SDs, (M,) each, in one coordinate."""

@@ -117,7 +117,9 @@ def _pooled_surrogate(
     log_densities = components.log_densities(theta)
     covers = [
         logsumexp(
-            log_densities[:, components.run == j], b=components.mixtures[j].weights, axis=1
+            log_densities[:, components.run == j],
+            b=components.first_weights[components.run == j],
+            axis=1,
         ).mean()
         for j in range(len(used))
     ]
@@ -166,18 +168,16 @@ def _result(
             components.of_run(int(j), weights), whole.space, whole.integer, whole.support
         )
         members.append(member)
-        # A member is normalised in its support and over whole numbers; its share is of the whole.
-        kept.append(shares[j] * member.share_in_support * np.exp(member.log_mass))
-    # The estimate is an integral also over integers; their posterior says what their sum is.
-    log_mass = float(logsumexp([m.log_mass for m in members], b=shares[shares > 0]))
+        # A member is normalised in its support; its share is of the whole.
+        kept.append(shares[j] * member.share_in_support)
     run_weights = np.zeros(len(results))
     run_weights[used] = shares
     return StackedResult(
         posterior=StackedPosterior(tuple(members), np.array(kept) / np.sum(kept)),
-        log_evidence=estimate.value + log_mass if proper else np.nan,
+        log_evidence=estimate.value if proper else np.nan,
         log_evidence_sd=estimate.sd if proper else np.nan,
         evidence_method=estimate.method,
-        elbo=estimate.elbo + log_mass,
+        elbo=estimate.elbo,
         run_weights=run_weights,
         left_out=tuple(left_out),
         runs=rows_of(results, run_weights, left_out),
