@@ -95,8 +95,8 @@ class Settings:
     look_around
         The first points are spread evenly over the plausible box, in warm-up places that may be as
         high as the best one are looked at, and high evaluations that the posterior has lost become
-        part of it, and at the ends of axes that are not known well; False for random first points
-        and none of these, as in the paper.
+        part of it; later its ends are evaluated along axes that are not known well. False for
+        random first points and nothing else of this, as in the paper.
     cover
         After the last polish the returned posterior is fitted so that it covers what the surrogate
         says, tails and corners too; False for the ELBO alone, as in the paper.
