@@ -29,7 +29,7 @@ N_POINTS, WIDER = 1024, 2.0
 N_FUNCTIONS = 32
 #: Intervals of equal mass by which marginals are compared.
 N_INTERVALS = 10
-#: What makes an answer unusable.
+#: What makes an answer unusable (paper, section 4).
 LARGEST = 0.2
 
 

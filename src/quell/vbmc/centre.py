@@ -14,6 +14,7 @@ the paper's budget.
 import numpy as np
 
 from quell.arrays import FloatArray
+from quell.gp import GaussianProcess
 from quell.mixture import Mixture
 from quell.problem import Problem
 from quell.variational.islands import within_reach
@@ -36,8 +37,7 @@ def next_centre(problem: Problem, state: State, pending: FloatArray) -> FloatArr
         return None
     if state.n_asked % (EVERY * (state.dimension + 2)):
         return None
-    gp, q = state.fit.gp, state.mixture
-    top = q.means[int((gp.weights @ gp.predict_mean(q.means)).argmax())]
+    q, top = state.mixture, highest_mean(state.fit.gp, state.mixture)
     theta = problem.snap(state.space.to_original(top[None]))
     if not is_possible(problem, state, theta):
         return None
@@ -46,6 +46,11 @@ def next_centre(problem: Problem, state: State, pending: FloatArray) -> FloatArr
     sds = np.sqrt(mode_of(q, top).covariance().diagonal())
     nearest = np.min(np.mean(((known - top) / sds) ** 2, axis=1))
     return None if nearest < NEAR**2 else np.asarray(theta[0])
+
+
+def highest_mean(gp: GaussianProcess, mixture: Mixture) -> FloatArray:
+    """That of the components' means where the surrogate is highest, (D,)."""
+    return mixture.means[int((gp.weights @ gp.predict_mean(mixture.means)).argmax())]
 
 
 def is_possible(problem: Problem, state: State, theta: FloatArray) -> bool:

@@ -45,14 +45,19 @@ def stretched(
     >>> np.round(np.sqrt(np.diag(found)), 1)
     array([1., 2.])
     """
-    spread, directions = np.linalg.eigh(covariance)
-    sds = np.sqrt(np.maximum(spread, THINNEST**2 * spread[-1]))
+    directions, sds = principal_axes(covariance)
     values, vectors, errors = curvature(data, (data.x - mean) @ directions / sds)
     axes = directions * sds @ vectors
     flatness = np.maximum(np.maximum(values, ERROR_PART * errors), LARGEST_STRETCH**-2)
     most = 1.0 / np.linalg.norm(axes.T @ to_standard, axis=1)
     axes = axes * np.maximum(1.0, np.minimum(1.0 / np.sqrt(flatness), most))
     return np.asarray(axes @ axes.T)
+
+
+def principal_axes(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The axes of a covariance (D, D): directions (columns), and the SDs (D,) along them."""
+    spread, directions = np.linalg.eigh(covariance)
+    return directions, np.sqrt(np.maximum(spread, THINNEST**2 * spread[-1]))
 
 
 def curvature(data: TrainingData, z: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

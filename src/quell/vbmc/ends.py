@@ -15,8 +15,8 @@ import numpy as np
 from quell.arrays import FloatArray
 from quell.gp import TrainingData
 from quell.problem import Problem
-from quell.vbmc.centre import is_possible, mode_of
-from quell.vbmc.curvature import UNKNOWN_VARIANCE, curvature
+from quell.vbmc.centre import highest_mean, is_possible, mode_of
+from quell.vbmc.curvature import UNKNOWN_VARIANCE, curvature, principal_axes
 from quell.vbmc.state import State
 
 #: Evaluations between two of them, in units of D + 2.
@@ -38,12 +38,10 @@ def next_end(problem: Problem, state: State, pending: FloatArray) -> FloatArray 
     if state.is_searching or state.mixture is None or state.fit is None:
         return None
     apart = EVERY * (state.dimension + 2)
-    if state.n_asked % apart != apart // 2:  # not when the middle has its turn
+    if state.n_asked % apart != apart // 2:
         return None
-    gp, q = state.fit.gp, state.mixture
-    mode = mode_of(q, q.means[int((gp.weights @ gp.predict_mean(q.means)).argmax())])
-    mean, (variances, directions) = mode.mean(), np.linalg.eigh(mode.covariance())
-    sds = np.sqrt(np.maximum(variances, np.finfo(np.float64).tiny))
+    mode = mode_of(state.mixture, highest_mean(state.fit.gp, state.mixture))
+    mean, (directions, sds) = mode.mean(), principal_axes(mode.covariance())
 
     def rounded(x: FloatArray) -> FloatArray:
         return np.asarray((x - mean) @ directions / sds)
