@@ -6,6 +6,7 @@ import numpy as np
 
 from quell.arrays import FloatArray
 from quell.gp.descent import descend
+from quell.gp.fresh import fresh_start
 from quell.gp.hyperposterior import Hyperposterior, laplace_approximation
 from quell.gp.marginal import MarginalLikelihood
 
@@ -70,14 +71,17 @@ def find_mode(
 def climb_from_known(target: Hyperposterior, known: FloatArray, root: FloatArray | None) -> Mode:
     """The mode near a ``known`` vector, and near the same one `lifted`, whichever is higher.
 
-    ``root`` is that of an earlier fit, None in coordinates that are new to it.
+    ``root`` is that of an earlier fit. It is None in coordinates that are new to it: there the
+    search begins at the highest of these two and a fresh start, which costs a fraction of searches
+    from all, and ends as high or higher (docs/experiments/overhead.md).
     """
-    return _highest(
-        [
-            maximise(target, start) if root is None else climb(target, start, root)
-            for start in (known, *lifted(target, known))
-        ]
-    )
+    starts = [known, *lifted(target, known)]
+    if root is not None:
+        return _highest([climb(target, start, root) for start in starts])
+    fresh = fresh_start(target)
+    if fresh is not None:
+        starts.append(fresh)
+    return maximise(target, max(starts, key=lambda u: target(u)[0]))
 
 
 def lifted(target: Hyperposterior, known: FloatArray) -> list[FloatArray]:
