@@ -5,7 +5,8 @@ axes but the coordinates', so that values far below the best, which it followed 
 missed by thousands of nats, and a search from there is long and ends in a mode of its own. What is
 best for the mean function, given the kernel, needs no search. It is linear in
 
-    m(x) = c + bᵀx - ½ Σ_i a_i x_i²,   a_i = 1/ω_i²,   x_m,i = b_i / a_i,   m_0 = c + ½ Σ_i b_i² / a_i,
+    m(x) = c + Σ_i b_i x_i - ½ Σ_i a_i x_i²,
+    a_i = 1/ω_i²,   x_m,i = b_i / a_i,   m_0 = c + ½ Σ_i b_i² / a_i,
 
 so that generalised least squares finds it, with a_i ≥ 1/ω_max,i² where the observations would have
 it curve upwards. This is done for a ladder of output scales, since how much the kernel has to
