@@ -262,7 +262,9 @@ def test_a_pending_point_changes_variances_as_its_value_would_and_no_mean(noise)
     for sd in (0.0, 0.6) if noise in ("exact", "known") else (0.6, np.nan):
         pending = gp.append_pending(x, sd)
         assert (pending.n_pending, pending.data.size) == (1, 15)
-        np.testing.assert_allclose(pending.predict_mean(a), gp.predict_mean(a), rtol=1e-13, atol=1e-13)
+        np.testing.assert_allclose(
+            pending.predict_mean(a), gp.predict_mean(a), rtol=1e-13, atol=1e-13
+        )
         assert (pending.predict(a)[1] < gp.predict(a)[1]).all()
         for y in (-50.0, 3.0):
             grown = gp.append(x, y, sd)

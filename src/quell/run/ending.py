@@ -1,7 +1,7 @@
 """What is returned when a run ends: at its end, and if it had ended at an earlier iteration."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +10,7 @@ from quell.diagnostics import Case, Verdict, judge
 from quell.evaluations import Evaluations
 from quell.problem import Problem
 from quell.results import Result
+from quell.run.late_change import late_change
 from quell.run.where_it_counts import where_it_counts
 from quell.run.whole_numbers import at_whole_numbers
 from quell.settings import Settings
@@ -70,7 +71,11 @@ def end(
     )
     share = unseen(rng)
     case = Case.of(rng, judged, chosen, history, estimate.value, evaluations, problem.space, draws)
-    return Ending(chosen, solution, boosted, estimate, share, judge(rng, case))
+    verdict = judge(rng, case)
+    if settings.evidence == "importance":
+        change = late_change(rng, estimate.value, chosen, history, problem.integer)
+        estimate = replace(estimate, sd=max(estimate.sd, change))
+    return Ending(chosen, solution, boosted, estimate, share, verdict)
 
 
 def end_at(result: Result, problem: Problem, row: int) -> Ending:
