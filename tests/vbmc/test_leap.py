@@ -61,13 +61,20 @@ def law_of(state):
     return fit_law(state.space.bounds, theta, y, np.zeros(len(y)))
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_regression_in_raw_units_is_found_at_once(seed):
+def test_a_regression_in_raw_units_is_found_at_once():
+    """Without the law runs are off by tens of nats; which digit a run gets right is chance."""
     bench = load("regression", 5)
-    result = quell.infer(bench.as_problem("exact"), seed=seed, budget=110, progress=False)
-    assert "leapt" in [row["action"] for row in result.history]
-    assert result.log_evidence == pytest.approx(bench.truth.log_evidence, abs=0.1)
-    assert np.allclose(result.posterior.sd(), np.sqrt(bench.truth.covariance.diagonal()), rtol=0.15)
+    truth = bench.truth
+    results = [
+        quell.infer(bench.as_problem("exact"), seed=seed, budget=110, progress=False)
+        for seed in (1, 2, 3)
+    ]
+    assert all("leapt" in [row["action"] for row in result.history] for result in results)
+    errors = [abs(result.log_evidence - truth.log_evidence) for result in results]
+    assert np.median(errors) < 0.06
+    assert max(errors) < 0.5
+    sds = np.median([result.posterior.sd() for result in results], axis=0)
+    assert np.allclose(sds, np.sqrt(truth.covariance.diagonal()), rtol=0.1)
 
 
 def test_a_bent_posterior_has_no_law():
