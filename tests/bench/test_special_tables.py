@@ -129,6 +129,15 @@ def test_evidence_beside_the_elbo():
     assert evidence_table([row(evidence_method="elbo")]).startswith("no runs")
 
 
+def test_a_baseline_without_an_elbo_has_no_row_beside_it():
+    with_both = [row(seed) for seed in range(3)]
+    without = [row(seed, algorithm="wsabi", evidence_method="quadrature") for seed in range(3)]
+    for run in without:
+        del run["elbo"]
+    assert evidence_table([*with_both, *without]) == evidence_table(with_both)
+
+
+
 def test_unusable_runs_one_by_one():
     runs = [row(seed) for seed in range(9)]
     assert unusable_table(runs) == "all runs are usable"

@@ -33,7 +33,9 @@ def evidence_table(records: Iterable[Record], *, markdown: bool = False) -> str:
         good = [
             run
             for run in runs
-            if "error" not in run and run.get("evidence_method", "elbo") not in ("elbo", "none")
+            if "error" not in run
+            and "elbo" in run  # not all baselines have one
+            and run.get("evidence_method", "elbo") not in ("elbo", "none")
         ]
         # Rows of make bench-evidence have the truth itself, for data may differ between seeds.
         truths = [run.get("truth", truth) for run in good]
