@@ -137,7 +137,6 @@ def test_a_baseline_without_an_elbo_has_no_row_beside_it():
     assert evidence_table([*with_both, *without]) == evidence_table(with_both)
 
 
-
 def test_unusable_runs_one_by_one():
     runs = [row(seed) for seed in range(9)]
     assert unusable_table(runs) == "all runs are usable"
